@@ -1,0 +1,1 @@
+"""Frozen data, states, ids, errors and settings. Standard library only."""

@@ -1,0 +1,1 @@
+"""The database: tables, migrations, the group-commit writer and readers. Only this package knows SQL."""

@@ -1,0 +1,109 @@
+"""Opening a database: engine, migrations, readers and the writer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
+
+from contrail.store.tables import metadata
+from contrail.store.writer import Writer
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+HEAD = "0001"  # the newest migration; a test compares it with the folder
+_SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
+
+
+class Database:
+    """One database with one writer thread.
+
+    `read()` gives a connection that sees one consistent snapshot; every change goes through `writer`.
+    """
+
+    def __init__(self, url: str, *, durability: str = "full", readers: int = 8, group_max: int = 1024, queue_max: int = 20_000):
+        self.url = make_url(url)
+        self.dialect = self.url.get_backend_name()
+        self._readers = self._engine(durability, pool_size=readers, writing=False)
+        self._writing = self._engine(durability, pool_size=1, writing=True)
+        self.writer = Writer(self._writing, group_max=group_max, queue_max=queue_max)
+        self._closed = threading.Event()
+
+    @classmethod
+    def open(cls, url: str, **options: Any) -> Database:
+        """Open `url`, bring its schema up to date and start the writer."""
+        database = cls(url, **options)
+        database.migrate()
+        database.writer.start()
+        return database
+
+    def migrate(self) -> None:
+        """Create an empty database at once, or run the missing migrations, each in its own transaction.
+
+        Alembic costs half a second to import, so it is only loaded when there is something to upgrade.
+        """
+        with self._writing.begin() as connection:
+            version = _version(connection)
+            if version is None and not inspect(connection).get_table_names():
+                metadata.create_all(connection)
+                connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+                connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+                return
+        if version != HEAD:
+            from contrail.store.migrations.upgrade import upgrade
+
+            upgrade(self._writing, MIGRATIONS)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for reading; waits for a free one, never fails for want of one."""
+        with self._readers.connect() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Finish what is queued, then close every connection."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self.writer.stop()
+            self._readers.dispose()
+            self._writing.dispose()
+
+    def _engine(self, durability: str, *, pool_size: int, writing: bool) -> Engine:
+        engine = create_engine(self.url, poolclass=QueuePool, pool_size=pool_size, max_overflow=0, pool_timeout=60)
+        if self.dialect == "sqlite":
+            _tune_sqlite(engine, _SYNCHRONOUS[durability], begin="BEGIN IMMEDIATE" if writing else "BEGIN")
+        return engine
+
+
+def _version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
+    """WAL with the wanted durability; SQLAlchemy, not the driver, begins transactions."""
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in (
+            "journal_mode=WAL",
+            f"synchronous={synchronous}",
+            "busy_timeout=30000",
+            "foreign_keys=ON",
+            "cache_size=-65536",
+            "temp_store=MEMORY",
+            "mmap_size=1073741824",
+            "wal_autocheckpoint=4000",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
