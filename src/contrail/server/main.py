@@ -1,0 +1,113 @@
+"""`contrail server`: listen, announce, serve until asked to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import sys
+from collections.abc import Callable
+
+import uvicorn
+
+from contrail.model.errors import InvalidParameterValue, PermissionDenied
+from contrail.model.settings import Settings
+from contrail.server.app import build_app
+from contrail.server.lifecycle import DataFolder
+from contrail.server.services import Services
+
+BACKLOG = 2048
+SHUTDOWN_S = 10  # open streams are cut after this long
+
+
+def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
+    """Run one server in this process until SIGINT or SIGTERM.
+
+    Prints one line with the address when it is ready. Raises `ResourceConflict` when the data folder is
+    in use, `InvalidParameterValue` when the address cannot be used, `PermissionDenied` for an address
+    that others can reach while there is no sign-in.
+    """
+    _refuse_open_address(settings.host)
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with DataFolder(settings.data_path) as folder, _listen(settings.host, settings.port) as listener:
+        address = _address(listener)
+        services = Services.open(settings, server_address=lambda: address)
+        try:
+            services.start()
+            server = _Server(_config(services), ready=lambda: _announce(folder, address, say))
+            server.run(sockets=[listener])
+        finally:
+            services.close()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that says when it accepts connections."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]):
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._ready()
+
+
+def _config(services: Services) -> uvicorn.Config:
+    return uvicorn.Config(
+        build_app(services),
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        date_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+
+
+def _announce(folder: DataFolder, address: str, say: Callable[[str], None]) -> None:
+    folder.announce(address)
+    say(f"Contrail is ready at {address} (data in {folder.path})")
+    sys.stdout.flush()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidParameterValue(
+            f"The server cannot listen on {host} port {port}: {reason}. Choose another --port (0 takes a free one) or --host."
+        ) from None
+    return listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _refuse_open_address(host: str) -> None:
+    """Without users nobody signs in, so only this machine may reach the server."""
+    try:
+        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise PermissionDenied(
+            f"Listening on {host} would let anyone who reaches this machine use it: this version has no sign-in yet. "
+            "Listen on 127.0.0.1 and forward the port (for example with ssh -L), or put a proxy with sign-in in front."
+        )
+
+

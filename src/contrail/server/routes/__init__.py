@@ -1,0 +1,1 @@
+"""Routes, one module per noun; each offers `routes(services)`."""
