@@ -25,6 +25,9 @@ class LogLine(msgspec.Struct):
 class LogPage(msgspec.Struct):
     """A page of lines in order of time.
 
+    Where a page starts: `after=`/`before=` (cursors), `tail=N`, or `around=<node>:<seq>` (the page has that line in its
+    middle; how links to a line open) or `at_ms=` (starts at the first line of that time; how the minimap jumps).
+    The last two move the page and never filter.
     `next` / `prev` are opaque cursors for `after=` / `before=`. `eof`: nothing more is stored right now.
     `ended`: the attempt is over, so nothing more will come. `scanned_to_ns`: how far a search got before its
     time limit (null when it is complete). `empty_reason`: why there are no lines at all, as a code:
@@ -46,6 +49,8 @@ class LogPage(msgspec.Struct):
 class LogStats(msgspec.Struct):
     """`GET …/logs/stats`: totals of one attempt, per node and level, for filters and the minimap.
 
+    Takes the same filters as the page; with filters, `lines` and the counts are those of the matching lines (the hit
+    count of a search), `scanned_to_ns` tells how far the count got before its time limit (null when complete).
     `buckets` cover `first_time_ns`…`last_time_ns` in equal parts: [infos, warnings, errors] each.
     """
 
@@ -56,6 +61,7 @@ class LogStats(msgspec.Struct):
     first_time_ns: int | None
     last_time_ns: int | None
     buckets: list[tuple[int, int, int]]
+    scanned_to_ns: int | None = None
 
 
 class NodeStats(msgspec.Struct):
