@@ -44,7 +44,7 @@ def guard(app: ASGIApp, settings: Settings) -> ASGIApp:
             return await _refuse(
                 send, f"This server does not answer to the name '{host.decode('latin-1')}' (setting allowed_hosts)"
             )
-        if origin is not None and scope["method"] not in _SAFE_METHODS and not _same_site(origin, allowed):
+        if origin is not None and scope["method"] not in _SAFE_METHODS and not _same_site(origin, host, allowed):
             return await _refuse(
                 send, f"Writing from pages of '{origin.decode('latin-1')}' is not allowed (setting allowed_hosts)"
             )
@@ -73,13 +73,14 @@ def _is_known(host: str, allowed: set[str]) -> bool:
         return False
 
 
-def _same_site(origin: bytes, allowed: set[str]) -> bool:
-    """`null` (sandboxed pages) and foreign sites are not the same site."""
+def _same_site(origin: bytes, host: bytes, allowed: set[str]) -> bool:
+    """Our own pages have the Host they were loaded from as origin; `null` (sandboxed pages) is never ours."""
     try:
-        parts = urlsplit(origin.decode("latin-1"))
+        parts = urlsplit(origin.decode("latin-1").lower())
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and _is_known(parts.netloc, allowed)
+    ours = parts.netloc.encode("latin-1") == host.lower()
+    return parts.scheme in {"http", "https"} and (ours or parts.netloc in allowed or parts.hostname in allowed)
 
 
 async def _refuse(send: Send, message: str) -> None:

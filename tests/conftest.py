@@ -1,0 +1,157 @@
+"""Fixtures that all tests share: a clean environment and live servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+START_S = 30
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No setting of the developer's shell reaches a test, and no test reaches the developer's data folder."""
+    for name in list(os.environ):
+        if name.startswith(("CONTRAIL_", "MLFLOW_", "DATABRICKS_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("CONTRAIL_DATA_DIR", str(tmp_path_factory.getbasetemp() / "unused-data-dir"))
+
+
+class LiveServer:
+    """A `contrail server` process on its own data folder."""
+
+    def __init__(self, data_dir: Path, environ: dict[str, str] | None = None):
+        self.data_dir = data_dir
+        self.environ = {**_server_environment(), **(environ or {})}
+        self.process: subprocess.Popen[str] | None = None
+        self.port = 0
+        self.ready_line = ""
+        self._lines: queue.Queue[str] = queue.Queue()
+
+    @property
+    def url(self) -> str:
+        """Address without a slash at the end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        """What the server wrote to its standard error so far."""
+        return self._log_path.read_text(errors="replace")
+
+    @property
+    def _log_path(self) -> Path:
+        return self.data_dir.with_name(self.data_dir.name + ".log")
+
+    def start(self) -> LiveServer:
+        """Start (again) on the same port; returns when the server has said that it is ready."""
+        command = [sys.executable, "-m", "contrail", "server", "--port", str(self.port), "--data-dir", str(self.data_dir)]
+        with self._log_path.open("a") as log:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, env=self.environ, start_new_session=True
+            )
+        self._lines = queue.Queue()
+        threading.Thread(target=self._pump, args=(self.process, self._lines), daemon=True).start()
+        try:
+            self.ready_line = self._lines.get(timeout=START_S)
+        except queue.Empty:
+            self.kill()
+            raise AssertionError(f"the server did not get ready:\n{self.log}") from None
+        assert self.ready_line, f"the server ended at once:\n{self.log}"
+        self.port = int(self.ready_line.split("http://127.0.0.1:")[1].split()[0])
+        return self
+
+    @staticmethod
+    def _pump(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line.rstrip("\n"))
+        lines.put("")
+
+    def stop(self) -> int:
+        """Ask the server to stop, wait, return its exit status."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> int:
+        """kill -9."""
+        return self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> int:
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        status = self.process.wait(timeout=30)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return status
+
+    def restart(self) -> LiveServer:
+        """Stop and start on the same port."""
+        self.stop()
+        return self.start()
+
+    def get(self, path: str) -> bytes:
+        """Body of a GET on this server; raises for a status that is not 2xx."""
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            body: bytes = answer.read()
+            return body
+
+    def close(self) -> None:
+        """End the server and every agent of its data folder."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        for record in self.data_dir.glob("attempts/*/node_*/agent.json"):
+            _end_agent(record)
+
+
+def _end_agent(record: Path) -> None:
+    pid = int(json.loads(record.read_text())["pid"])
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return
+    if str(record.parent).encode() in command:  # never a process that merely reuses the number
+        os.kill(pid, signal.SIGTERM)
+
+
+def _server_environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CONTRAIL_", "MLFLOW_", "DATABRICKS_"))}
+    return {**kept, "CONTRAIL_SYSTEM_METRICS_INTERVAL_S": "1", "CONTRAIL_RETRY_DELAY_S": "0.2", "CONTRAIL_HEARTBEAT_INTERVAL_S": "0.5"}
+
+
+@pytest.fixture
+def make_server(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
+    """Start servers with chosen settings: `make_server(CONTRAIL_CANCEL_GRACE_S="1")`."""
+    servers: list[LiveServer] = []
+
+    def make(**environ: str) -> LiveServer:
+        server = LiveServer(tmp_path / f"server-{len(servers)}", environ)
+        servers.append(server)
+        return server.start()
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def server(make_server: Callable[..., LiveServer]) -> LiveServer:
+    """A fresh server of this test's own."""
+    return make_server()
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """One server for all tests that only add things under names of their own."""
+    server = LiveServer(tmp_path_factory.mktemp("shared") / "data").start()
+    yield server
+    server.close()
