@@ -54,10 +54,24 @@ class LiveServer:
 
     def start(self) -> LiveServer:
         """Start (again) on the same port; returns when the server has said that it is ready."""
-        command = [sys.executable, "-m", "contrail", "server", "--port", str(self.port), "--data-dir", str(self.data_dir)]
+        command = [
+            sys.executable,
+            "-m",
+            "contrail",
+            "server",
+            "--port",
+            str(self.port),
+            "--data-dir",
+            str(self.data_dir),
+        ]
         with self._log_path.open("a") as log:
             self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, text=True, env=self.environ, start_new_session=True
+                command,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=self.environ,
+                start_new_session=True,
             )
         self._lines = queue.Queue()
         threading.Thread(target=self._pump, args=(self.process, self._lines), daemon=True).start()
@@ -125,7 +139,12 @@ def _end_agent(record: Path) -> None:
 
 def _server_environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CONTRAIL_", "MLFLOW_", "DATABRICKS_"))}
-    return {**kept, "CONTRAIL_SYSTEM_METRICS_INTERVAL_S": "1", "CONTRAIL_RETRY_DELAY_S": "0.2", "CONTRAIL_HEARTBEAT_INTERVAL_S": "0.5"}
+    return {
+        **kept,
+        "CONTRAIL_SYSTEM_METRICS_INTERVAL_S": "1",
+        "CONTRAIL_RETRY_DELAY_S": "0.2",
+        "CONTRAIL_HEARTBEAT_INTERVAL_S": "0.5",
+    }
 
 
 @pytest.fixture

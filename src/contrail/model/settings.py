@@ -34,7 +34,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("host", "127.0.0.1", "Address the server listens on"),
     Setting("port", 5050, "Port the server listens on; 0 takes a free one"),
     Setting("store_url", "", "Database; empty means SQLite inside the data folder"),
-    Setting("durability", "full", "`full`: an answered write survives power loss; `process`: a killed process"),
+    Setting(
+        "durability", "full", "`full`: an answered write survives power loss; `process`: a killed process"
+    ),
     Setting("server", "", "Address of the server that the command line and the SDK talk to"),
     Setting("allowed_hosts", "", "Further Host names that the server answers to, comma-separated"),
     Setting("request_body_max_bytes", 32 * 1024 * 1024, "Largest JSON request body", "bytes"),
@@ -42,10 +44,16 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("write_queue_max", 20_000, "Writes that may wait before the server answers 503", "writes"),
     Setting("reader_threads", 8, "Threads that answer reading requests", "threads"),
     # metrics
-    Setting("metric_block_compact_count", 256, "Uncompacted blocks of a run that start a compaction", "blocks"),
+    Setting(
+        "metric_block_compact_count", 256, "Uncompacted blocks of a run that start a compaction", "blocks"
+    ),
     Setting("metric_chunk_points_max", 65_536, "Points in one compacted chunk", "points"),
     Setting("chart_buckets_max", 2_000, "Most buckets of one series in a chart answer", "buckets"),
-    Setting("truncate_long_values", True, "Cut params above 6,000 and tags above 8,000 characters instead of refusing"),
+    Setting(
+        "truncate_long_values",
+        True,
+        "Cut params above 6,000 and tags above 8,000 characters",
+    ),
     # artifacts
     Setting("artifact_root", "", "Root of all artifacts; empty means `artifacts` in the data folder"),
     Setting("volumes_root", "", "Folder behind /Volumes paths; empty means `volumes` in the data folder"),
@@ -56,14 +64,24 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("retry_delay_s", 5.0, "Pause before the first retry; doubles up to ten times this", "seconds"),
     Setting("cancel_grace_s", 10.0, "Time between SIGTERM and SIGKILL", "seconds"),
     Setting("heartbeat_interval_s", 2.0, "How often a node agent reports", "seconds"),
-    Setting("heartbeats_missed_max", 15, "Missed heartbeats after which a vanished agent counts as lost", "heartbeats"),
+    Setting(
+        "heartbeats_missed_max",
+        15,
+        "Missed heartbeats after which a vanished agent counts as lost",
+        "heartbeats",
+    ),
     Setting("system_metrics_interval_s", 10.0, "How often a node's hardware is sampled", "seconds"),
     Setting("local_nodes_max", 64, "Nodes that may run at once on this machine", "nodes"),
     Setting("spool_max_bytes", 4 * 1024**3, "Largest spool of one node agent", "bytes"),
     # logs
     Setting("log_chunk_bytes", 1024 * 1024, "Raw bytes of a sealed log chunk", "bytes"),
     Setting("log_retention_days", 60, "How long logs are kept after a job run has ended", "days"),
-    Setting("log_line_max_bytes", 256 * 1024, "Longest line that is shown whole; longer ones are cut in views", "bytes"),
+    Setting(
+        "log_line_max_bytes",
+        256 * 1024,
+        "Longest line that is shown whole; longer ones are cut in views",
+        "bytes",
+    ),
     Setting("log_search_max_s", 10.0, "Longest time one search request may scan", "seconds"),
 )
 

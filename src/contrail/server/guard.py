@@ -42,11 +42,17 @@ def guard(app: ASGIApp, settings: Settings) -> ASGIApp:
         host, origin = _host_and_origin(scope["headers"])
         if not host_known(host):
             return await _refuse(
-                send, f"This server does not answer to the name '{host.decode('latin-1')}' (setting allowed_hosts)"
+                send,
+                f"This server does not answer to the name '{host.decode('latin-1')}' (setting allowed_hosts)",
             )
-        if origin is not None and scope["method"] not in _SAFE_METHODS and not _same_site(origin, host, allowed):
+        if (
+            origin is not None
+            and scope["method"] not in _SAFE_METHODS
+            and not _same_site(origin, host, allowed)
+        ):
             return await _refuse(
-                send, f"Writing from pages of '{origin.decode('latin-1')}' is not allowed (setting allowed_hosts)"
+                send,
+                f"Writing from pages of '{origin.decode('latin-1')}' is not allowed (setting allowed_hosts)",
             )
         return await app(scope, receive, send)
 
@@ -80,7 +86,9 @@ def _same_site(origin: bytes, host: bytes, allowed: set[str]) -> bool:
     except ValueError:
         return False
     ours = parts.netloc.encode("latin-1") == host.lower()
-    return parts.scheme in {"http", "https"} and (ours or parts.netloc in allowed or parts.hostname in allowed)
+    return parts.scheme in {"http", "https"} and (
+        ours or parts.netloc in allowed or parts.hostname in allowed
+    )
 
 
 async def _refuse(send: Send, message: str) -> None:

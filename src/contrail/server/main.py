@@ -28,7 +28,9 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
     that others can reach while there is no sign-in.
     """
     _refuse_open_address(settings.host)
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
     with DataFolder(settings.data_path) as folder, _listen(settings.host, settings.port) as listener:
         address = _address(listener)
         services = Services.open(settings, server_address=lambda: address)
@@ -88,7 +90,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InvalidParameterValue(
-            f"The server cannot listen on {host} port {port}: {reason}. Choose another --port (0 takes a free one) or --host."
+            f"The server cannot listen on {host} port {port}: {reason}. "
+            "Choose another --port (0 takes a free one) or --host."
         ) from None
     return listener
 
@@ -109,5 +112,3 @@ def _refuse_open_address(host: str) -> None:
             f"Listening on {host} would let anyone who reaches this machine use it: this version has no sign-in yet. "
             "Listen on 127.0.0.1 and forward the port (for example with ssh -L), or put a proxy with sign-in in front."
         )
-
-

@@ -103,7 +103,10 @@ class JobRunDetail(JobRunSummary):
 
 
 class JobRunList(msgspec.Struct):
-    """`GET job-runs?state=active|all&user=&experiment=&accelerator_type=&num_accelerators=&limit=&page_token=`, newest first."""
+    """`GET job-runs`, newest first.
+
+    Query: `state=active|all&user=&experiment=&accelerator_type=&num_accelerators=&limit=&page_token=`.
+    """
 
     job_runs: list[JobRunSummary]
     next_page_token: str | None = None

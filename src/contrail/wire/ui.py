@@ -97,8 +97,9 @@ class SeriesQuery(msgspec.Struct, forbid_unknown_fields=True):
 class Series(msgspec.Struct):
     """One (run, key), in columns. `exact`: these are all points; else one entry per bucket.
 
-    `x`, `y` are the last finite point of each bucket; `y_min`/`y_max` its extremes (empty when exact). `nonfinite` lists
-    [x, "NaN"|"Infinity"|"-Infinity", count], at most one entry per bucket and kind. x in `time` is Unix ms, in `relative` seconds since the run's first point.
+    `x`, `y` are the last finite point of each bucket; `y_min`/`y_max` its extremes (empty when exact).
+    `nonfinite` lists [x, "NaN"|"Infinity"|"-Infinity", count], at most one entry per bucket and kind.
+    x in `time` is Unix ms, in `relative` seconds since the run's first point.
     """
 
     run_id: str
@@ -172,7 +173,7 @@ class ExperimentRow(msgspec.Struct):
 
 
 class ExperimentsPage(msgspec.Struct):
-    """`GET experiments?q=&view=active&limit=&page_token=`, latest activity first; `q` is a case-insensitive part of the name."""
+    """`GET experiments?q=&view=active&limit=&page_token=`, latest activity first; `q` is a part of the name."""
 
     experiments: list[ExperimentRow]
     next_page_token: str | None = None
