@@ -26,7 +26,15 @@ class Database:
     `read()` gives a connection that sees one consistent snapshot; every change goes through `writer`.
     """
 
-    def __init__(self, url: str, *, durability: str = "full", readers: int = 8, group_max: int = 1024, queue_max: int = 20_000):
+    def __init__(
+        self,
+        url: str,
+        *,
+        durability: str = "full",
+        readers: int = 8,
+        group_max: int = 1024,
+        queue_max: int = 20_000,
+    ):
         self.url = make_url(url)
         self.dialect = self.url.get_backend_name()
         self._readers = self._engine(durability, pool_size=readers, writing=False)
@@ -51,7 +59,9 @@ class Database:
             version = _version(connection)
             if version is None and not inspect(connection).get_table_names():
                 metadata.create_all(connection)
-                connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+                connection.execute(
+                    text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+                )
                 connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
                 return
         if version != HEAD:
@@ -74,7 +84,9 @@ class Database:
             self._writing.dispose()
 
     def _engine(self, durability: str, *, pool_size: int, writing: bool) -> Engine:
-        engine = create_engine(self.url, poolclass=QueuePool, pool_size=pool_size, max_overflow=0, pool_timeout=60)
+        engine = create_engine(
+            self.url, poolclass=QueuePool, pool_size=pool_size, max_overflow=0, pool_timeout=60
+        )
         if self.dialect == "sqlite":
             _tune_sqlite(engine, _SYNCHRONOUS[durability], begin="BEGIN IMMEDIATE" if writing else "BEGIN")
         return engine

@@ -299,6 +299,8 @@ log_chunks = Table(
     Column("infos", BigInteger, nullable=False),
     Column("warnings", BigInteger, nullable=False),
     Column("errors", BigInteger, nullable=False),
-    Column("state_json", Text, nullable=False),  # what the next chunk's parser goes on with (traceback, open line)
+    Column(
+        "state_json", Text, nullable=False
+    ),  # what the next chunk's parser goes on with (traceback, open line)
     Column("blob", Text, nullable=False),
 )

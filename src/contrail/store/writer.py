@@ -149,7 +149,9 @@ def _apply(connection: Connection, part: list[_Pending[Any]]) -> None:
 def _is_fatal(error: Exception) -> bool:
     """Errors after which nothing in the transaction can be trusted: the disk or the connection."""
     text = str(error).lower()
-    return any(sign in text for sign in ("disk is full", "disk i/o error", "malformed", "readonly", "connection"))
+    return any(
+        sign in text for sign in ("disk is full", "disk i/o error", "malformed", "readonly", "connection")
+    )
 
 
 def _reason(error: Exception) -> str:
