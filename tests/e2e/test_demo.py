@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ class Demo:
 
 
 @pytest.fixture(scope="module")
-def demo(shared_server: Any, make_cli: Callable[[str], Any]) -> Iterator[Demo]:
+def demo(shared_server: Any, make_cli: Callable[[str], Any]) -> Demo:
     cli = make_cli(shared_server.url)
     done = cli(
         *("run", "-f", str(DIGITS), "--override", f"parameters.epochs={EPOCHS}", "--watch", "-o", "json"),
@@ -40,7 +40,7 @@ def demo(shared_server: Any, make_cli: Callable[[str], Any]) -> Iterator[Demo]:
     )
     job_run_id = done.events[-1]["data"]["run_id"]
     job = json.loads(shared_server.get(f"/api/contrail/v1/job-runs/{job_run_id}"))
-    yield Demo(
+    return Demo(
         shared_server,
         cli,
         MlflowClient(shared_server.url),

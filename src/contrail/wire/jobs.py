@@ -119,6 +119,36 @@ class Cancelled(msgspec.Struct):
     state: str
 
 
+class Validate(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of `POST workloads/validate`: the YAML text, and the engine it is meant for."""
+
+    workload: str
+    engine: str = "local"
+
+
+class Problem(msgspec.Struct):
+    """One thing that is wrong with a workload; `path` is the key (`compute.num_accelerators`)."""
+
+    path: str
+    line: int | None
+    message: str
+
+
+class Validated(msgspec.Struct):
+    """Answer of `POST workloads/validate`; no problems means it would be accepted."""
+
+    problems: list[Problem]
+
+
+class CodeStored(msgspec.Struct):
+    """Answer of `PUT code/{digest}`; `existing` when the same archive was there already."""
+
+    digest: str
+    name: str
+    bytes: int
+    existing: bool
+
+
 # ---------------------------------------------------------------- between agent and server
 
 
@@ -148,7 +178,7 @@ class RelayItem(msgspec.Struct, omit_defaults=True):
     seq: int
     kind: str
     path: str = ""
-    body: msgspec.Raw = msgspec.Raw(b"null")
+    body: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
 
 
 class RelayBatch(msgspec.Struct):
