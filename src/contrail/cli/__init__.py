@@ -1,0 +1,1 @@
+"""The command line: `contrail run|list|get|logs|cancel|server`."""

@@ -1,0 +1,1 @@
+"""How the command line and the SDK reach a server."""
