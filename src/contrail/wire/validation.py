@@ -39,7 +39,10 @@ SEARCH_DATASETS_EXPERIMENTS_MAX = 20
 
 _KEY = re.compile(r"[/\w.\- :]*")
 _RUN_ID = re.compile(r"[a-zA-Z0-9][\w\-]{0,255}", re.ASCII)
-_BAD_CHARACTERS = "Names may only contain alphanumerics, underscores (_), dashes (-), periods (.), spaces ( ), colon(:) and slashes (/)."
+_BAD_CHARACTERS = (
+    "Names may only contain alphanumerics, underscores (_), dashes (-), periods (.), spaces ( ), "
+    "colon(:) and slashes (/)."
+)
 _BAD_PATH = (
     "Names may be treated as files in certain cases, and must not resolve to other names when treated as such. "
     "This name would resolve to "
