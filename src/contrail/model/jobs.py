@@ -72,6 +72,83 @@ class Accelerators:
 
 
 @dataclass(frozen=True, slots=True)
+class JobRun:
+    """One submission with all its attempts. Times are Unix milliseconds.
+
+    `state` is the state of its newest attempt, except while it waits for a retry.
+    """
+
+    job_run_id: int
+    name: str
+    user: str
+    experiment_name: str
+    experiment_id: int | None
+    state: JobState
+    result: JobResult | None
+    message: str
+    engine: str
+    workload_yaml: str
+    workload_json: str
+    accelerator_type: str
+    num_accelerators: int
+    code_digest: str | None
+    code_name: str | None
+    provenance_json: str
+    idempotency_token: str | None
+    max_retries: int
+    created_ms: int
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    retry_at_ms: int | None = None
+    cancel_requested_by: str | None = None
+    logs_removed_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of a job run; `run_id` is its tracking run. `number` counts from 0.
+
+    While it is TERMINATING, `cause` says why it is being stopped; afterwards, what ended it.
+    """
+
+    attempt_id: int
+    job_run_id: int
+    number: int
+    run_id: str | None
+    state: JobState
+    result: JobResult | None
+    cause: Cause | None
+    exit_code: int | None
+    signal: int | None
+    failed_node: int | None
+    message: str
+    num_nodes: int
+    handle: dict[str, Any] | None
+    token_sha256: str
+    created_ms: int
+    started_ms: int | None
+    ended_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptNode:
+    """What is known about one node of an attempt. `gpu_ids` are its own until the attempt is over."""
+
+    attempt_id: int
+    node: int
+    state: JobState
+    status_message: str
+    host: str | None
+    gpu_ids: tuple[str, ...]
+    heartbeat_ms: int | None
+    relay_seq: int
+    log_bytes: int
+    exit: NodeExit | None
+    started_ms: int | None
+    ended_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class AgentSpec:
     """All that a node agent needs to know; written as JSON (mode 0600) into its work folder.
 

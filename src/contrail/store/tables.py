@@ -202,6 +202,8 @@ job_runs = Table(
     Column("engine", String(20), nullable=False),
     Column("workload_yaml", Text, nullable=False),  # as submitted, overrides applied
     Column("workload_json", Text, nullable=False),  # the validated workload
+    Column("accelerator_type", String(64), nullable=False),
+    Column("num_accelerators", Integer, nullable=False),
     Column("code_digest", String(64)),
     Column("code_name", Text),
     Column("provenance_json", Text, nullable=False),  # git state and the like
