@@ -1,0 +1,105 @@
+import { Component, type ReactNode, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { useShortcuts } from "./lib/keys";
+import { type Language, loadLanguage, rememberLanguage, t } from "./messages";
+import { LanguageContext } from "./messages/context";
+import { Pages } from "./routes";
+import { Button, IconButton } from "./ui/Button";
+import { EmptyState } from "./ui/EmptyState";
+import { Mark } from "./ui/Mark";
+import { ShortcutSheet } from "./ui/ShortcutSheet";
+import { Toasts } from "./ui/Toast";
+
+const PLACES = [
+  { href: "/experiments", label: "nav.experiments", also: ["/runs", "/compare"] },
+  { href: "/jobs", label: "nav.jobs", also: [] },
+] as const;
+
+/** The frame around every page. A change of language mounts everything anew. */
+export function App() {
+  const [generation, setGeneration] = useState(0);
+  const change = async (language: Language) => {
+    rememberLanguage(language);
+    await loadLanguage(language);
+    setGeneration((value) => value + 1);
+  };
+  return (
+    <LanguageContext value={change}>
+      <Shell key={generation} />
+    </LanguageContext>
+  );
+}
+
+function Shell() {
+  const [location, navigate] = useLocation();
+  const [sheet, setSheet] = useState(false);
+  useShortcuts([
+    { keys: "g h", label: t("keys.home"), run: () => navigate("/") },
+    { keys: "g e", label: t("keys.experiments"), run: () => navigate("/experiments") },
+    { keys: "g j", label: t("keys.jobs"), run: () => navigate("/jobs") },
+    { keys: "?", label: t("keys.sheet"), run: () => setSheet(true) },
+  ]);
+  return (
+    <div className="shell">
+      <a className="skip-link" href="#content" onClick={skipToContent}>
+        {t("nav.skip")}
+      </a>
+      <header className="bar">
+        <Link href="/" className="brand" aria-label={`Contrail: ${t("nav.home")}`}>
+          <Mark />
+          <span>Contrail</span>
+        </Link>
+        <nav className="bar-places" aria-label={t("nav.main")}>
+          {PLACES.map(({ href, label, also }) => (
+            <Link
+              key={href}
+              href={href}
+              className="bar-place"
+              aria-current={[href, ...also].some((path) => location.startsWith(path)) ? "page" : undefined}
+            >
+              {t(label)}
+            </Link>
+          ))}
+        </nav>
+        <div className="bar-end">
+          <IconButton icon="keyboard" label={t("nav.shortcuts")} onClick={() => setSheet(true)} />
+          <IconButton icon="settings" label={t("nav.settings")} onClick={() => navigate("/settings")} />
+        </div>
+      </header>
+      <main id="content" className="content" tabIndex={-1}>
+        <Boundary key={location.split("/").slice(0, 3).join("/")}>
+          <Pages />
+        </Boundary>
+      </main>
+      {sheet && <ShortcutSheet onClose={() => setSheet(false)} />}
+      <Toasts />
+    </div>
+  );
+}
+
+/** With a `<base href>` a plain `#content` would leave the page. */
+function skipToContent(event: { preventDefault: () => void }): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}
+
+/** Keeps a fault of one page from taking the frame down. */
+class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  static getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    if (!this.state.error) return this.props.children;
+    return (
+      <EmptyState
+        title={t("common.failed")}
+        action={<Button onClick={() => location.reload()}>{t("common.retry")}</Button>}
+      >
+        {this.state.error.message}
+      </EmptyState>
+    );
+  }
+}

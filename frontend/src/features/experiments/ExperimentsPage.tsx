@@ -1,0 +1,3 @@
+export default function ExperimentsPage() {
+  return <div className="page" />;
+}

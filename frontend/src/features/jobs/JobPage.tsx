@@ -1,0 +1,3 @@
+export default function JobPage() {
+  return <div className="page" />;
+}

@@ -1,0 +1,3 @@
+export default function RunPage() {
+  return <div className="page" />;
+}

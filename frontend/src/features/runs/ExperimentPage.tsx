@@ -1,0 +1,3 @@
+export default function ExperimentPage() {
+  return <div className="page" />;
+}

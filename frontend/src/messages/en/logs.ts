@@ -1,0 +1,1 @@
+export const logs = {} as const;
