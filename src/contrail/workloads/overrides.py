@@ -125,7 +125,7 @@ def _rewrite(text: str, settings: list[tuple[Path, Any]], expected: dict[str, An
     merged = _dump(yaml, tree)
     if parse(merged, "workload").data == expected:
         return merged
-    plain = YAML(typ="safe", pure=True)
+    plain: Any = YAML(typ="safe", pure=True)
     plain.default_flow_style = False
     plain.sort_base_mapping_type_on_output = False  # keep the order of the file
     return _dump(plain, expected)
