@@ -1,11 +1,30 @@
 import { describe, expect, it } from "vitest";
-import { axisRange, type ChartView, countNonFinite, DEFAULT_VIEW, nearestIndex, prepare, type SeriesData, xExtent, yExtent } from "./series";
+import {
+  axisRange,
+  type ChartView,
+  countNonFinite,
+  DEFAULT_VIEW,
+  nearestIndex,
+  prepare,
+  type SeriesData,
+  xExtent,
+  yExtent,
+} from "./series";
 
 const view = (change: Partial<ChartView> = {}): ChartView => ({ ...DEFAULT_VIEW, ...change });
 
 function series(change: Partial<SeriesData> = {}): SeriesData {
   return {
-    run_id: "r", key: "loss", exact: true, points: 3, x: [0, 1, 2], y: [3, 2, 1], y_min: [], y_max: [], nonfinite: [], ...change,
+    run_id: "r",
+    key: "loss",
+    exact: true,
+    points: 3,
+    x: [0, 1, 2],
+    y: [3, 2, 1],
+    y_min: [],
+    y_max: [],
+    nonfinite: [],
+    ...change,
   };
 }
 
@@ -23,7 +42,15 @@ describe("gaps and markers", () => {
   });
 
   it("gives infinities no y: they stand on the edges", () => {
-    const line = prepare(series({ nonfinite: [[1, "Infinity", 1], [1, "-Infinity", 1]] }), view());
+    const line = prepare(
+      series({
+        nonfinite: [
+          [1, "Infinity", 1],
+          [1, "-Infinity", 1],
+        ],
+      }),
+      view(),
+    );
     expect(line.marks.map((m) => m.y)).toEqual([null, null]);
   });
 
@@ -49,7 +76,16 @@ describe("gaps and markers", () => {
   });
 
   it("sums up what a badge says", () => {
-    const line = prepare(series({ nonfinite: [[7, "NaN", 2], [4, "NaN", 1], [9, "Infinity", 1]] }), view());
+    const line = prepare(
+      series({
+        nonfinite: [
+          [7, "NaN", 2],
+          [4, "NaN", 1],
+          [9, "Infinity", 1],
+        ],
+      }),
+      view(),
+    );
     expect(countNonFinite([line])).toEqual([
       { kind: "NaN", count: 3, firstX: 4 },
       { kind: "Infinity", count: 1, firstX: 9 },

@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { durationLabel, durationTicks, linearTicks, logTicks, numberLabel, symlogTicks, timeLabels, timeTicks } from "./ticks";
+import {
+  durationLabel,
+  durationTicks,
+  linearTicks,
+  logTicks,
+  numberLabel,
+  symlogThreshold,
+  symlogTicks,
+  timeLabels,
+  timeTicks,
+} from "./ticks";
 
 it("puts linear ticks on round numbers", () => {
   expect(linearTicks([0, 1], 5)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
@@ -19,6 +29,8 @@ it("still marks a log axis that spans less than a decade", () => {
 
 it("marks both sides of zero on a symlog axis", () => {
   expect(symlogTicks([-1000, 1000], 9)).toEqual([-1000, -100, -10, -1, 0, 1, 10, 100, 1000]);
+  expect(symlogTicks([0, 0.001], 4)).toEqual([0, 0.000001, 0.001].map((v) => expect.closeTo(v, 12)));
+  expect(symlogThreshold([0, 0])).toBe(1);
 });
 
 it("puts durations on minutes and hours", () => {
@@ -40,12 +52,26 @@ it("never runs away on an absurd range", () => {
 
 it("shortens numbers without lying", () => {
   expect([0, 1, 0.25, 1234, 12_000, 2_500_000, 1e-5, -3e20].map(numberLabel)).toEqual([
-    "0", "1", "0.25", "1234", "12k", "2.5M", "1e-5", "-3e20",
+    "0",
+    "1",
+    "0.25",
+    "1234",
+    "12k",
+    "2.5M",
+    "1e-5",
+    "-3e20",
   ]);
 });
 
 it("says durations in their two largest units", () => {
-  expect([0.5, 59, 75, 3600, 5400, 90_000].map(durationLabel)).toEqual(["0.5s", "59s", "1m 15s", "1h", "1h 30m", "1d 1h"]);
+  expect([0.5, 59, 75, 3600, 5400, 90_000].map(durationLabel)).toEqual([
+    "0.5s",
+    "59s",
+    "1m 15s",
+    "1h",
+    "1h 30m",
+    "1d 1h",
+  ]);
 });
 
 it("names the day where it changes", () => {

@@ -8,8 +8,30 @@ const HOUR = 3600;
 const DAY = 86_400;
 
 const DURATION_STEPS_S = [
-  1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
-  HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 30 * DAY, 100 * DAY, 365 * DAY,
+  1,
+  2,
+  5,
+  10,
+  15,
+  30,
+  MINUTE,
+  2 * MINUTE,
+  5 * MINUTE,
+  10 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  DAY,
+  2 * DAY,
+  5 * DAY,
+  10 * DAY,
+  30 * DAY,
+  100 * DAY,
+  365 * DAY,
 ];
 
 /** At most `most` evenly spaced round numbers inside the range. */
@@ -37,14 +59,18 @@ export function logTicks([low, high]: Range, most: number): number[] {
   return out;
 }
 
-/** Powers of ten on both sides of zero, and zero itself; even steps where all values are small. */
-export function symlogTicks([low, high]: Range, most: number): number[] {
+/** Below this distance from zero a symlog axis is straight: three decades under the largest value. */
+export function symlogThreshold([low, high]: Range): number {
   const reach = Math.max(Math.abs(low), Math.abs(high));
-  if (reach <= 10) return linearTicks([low, high], most);
-  const decades = Math.ceil(Math.log10(reach));
-  const every = Math.max(1, Math.ceil((2 * decades + 1) / Math.max(most, 3)));
+  return reach > 0 ? 10 ** (Math.ceil(Math.log10(reach) - 1e-9) - 3) : 1;
+}
+
+/** Zero, and powers of ten on both sides of it from the threshold on. */
+export function symlogTicks([low, high]: Range, most: number): number[] {
+  const first = Math.round(Math.log10(symlogThreshold([low, high])));
+  const every = most >= 9 ? 1 : most >= 5 ? 2 : 3;
   const out = [0];
-  for (let e = 0; e <= decades; e += every) out.push(10 ** e, -(10 ** e));
+  for (let e = first + 3; e >= first; e -= every) out.push(10 ** e, -(10 ** e));
   return out.filter((v) => v >= low && v <= high).sort((a, b) => a - b);
 }
 
@@ -87,7 +113,12 @@ export function numberLabel(v: number): string {
   if (v === 0) return "0";
   const size = Math.abs(v);
   if (size >= 1e15 || size < 1e-4) return exponent(v);
-  for (const [unit, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]] as const) {
+  for (const [unit, letter] of [
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e4, "k"],
+  ] as const) {
     if (size >= unit) {
       const scale = unit === 1e4 ? 1e3 : unit;
       return `${trim(v / scale)}${letter}`;
@@ -97,7 +128,10 @@ export function numberLabel(v: number): string {
 }
 
 function exponent(v: number): string {
-  return v.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  return v
+    .toExponential(2)
+    .replace(/\.?0+e/, "e")
+    .replace("e+", "e");
 }
 
 function trim(v: number): string {
@@ -109,7 +143,12 @@ export function durationLabel(s: number): string {
   const sign = s < 0 ? "-" : "";
   const size = Math.abs(s);
   if (size < MINUTE) return `${sign}${trim(size)}s`;
-  const units: [number, string][] = [[DAY, "d"], [HOUR, "h"], [MINUTE, "m"], [SECOND, "s"]];
+  const units: [number, string][] = [
+    [DAY, "d"],
+    [HOUR, "h"],
+    [MINUTE, "m"],
+    [SECOND, "s"],
+  ];
   const first = units.findIndex(([unit]) => size >= unit);
   const [big, bigName] = units[first] as [number, string];
   const [small, smallName] = units[first + 1] as [number, string];
