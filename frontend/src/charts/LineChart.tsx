@@ -63,7 +63,6 @@ export function LineChart(props: LineChartProps) {
     <div
       className="line-chart"
       style={{ height }}
-      // biome-ignore lint/a11y/useSemanticElements: an <img> cannot hold a canvas.
       role="img"
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the picture is explored with the arrow keys.

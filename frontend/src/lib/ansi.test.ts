@@ -39,7 +39,9 @@ describe("parse", () => {
 
   it("survives broken and cut escapes", () => {
     for (const broken of [`x${E}`, `x${E}[`, `x${E}[3`, `x${E}[38;5`, `x${E}[999m`, `x${E}]0;t`, `${E}[38;2;1mx`]) {
-      const text = parse(broken).map((s) => s.text).join("");
+      const text = parse(broken)
+        .map((s) => s.text)
+        .join("");
       expect(text).not.toContain(E);
       expect(text.startsWith("x")).toBe(true);
     }
@@ -47,7 +49,11 @@ describe("parse", () => {
 
   it("gives the same text as `plain`", () => {
     for (const line of [`a${E}[31mb${E}[0mc`, "tab\there", `${E}[1mx${E}[22my`, `${E}[2Kq`]) {
-      expect(parse(line).map((s) => s.text).join("")).toBe(plain(line));
+      expect(
+        parse(line)
+          .map((s) => s.text)
+          .join(""),
+      ).toBe(plain(line));
     }
   });
 });
@@ -65,7 +71,11 @@ describe("markHits", () => {
 
   it("keeps the text whole whatever the hits", () => {
     const spans = parse("one two two");
-    const marked = markHits(spans, [[0, 3], [4, 7], [8, 11]]);
+    const marked = markHits(spans, [
+      [0, 3],
+      [4, 7],
+      [8, 11],
+    ]);
     expect(marked.map((s) => s.text).join("")).toBe("one two two");
     expect(marked.filter((s) => s.hit !== undefined).map((s) => s.text)).toEqual(["one", "two", "two"]);
   });

@@ -24,7 +24,10 @@ export interface Span {
 
 const ESC = "\u001b";
 // Operating-system commands (titles, hyperlinks) end with BEL or ESC \; the rest are two- or three-character escapes.
-const NON_CSI = new RegExp(`${ESC}(?:[\\]PX^_][\\s\\S]*?(?:\\u0007|${ESC}\\\\|$)|[()*+\\-./#%][\\s\\S]?|[^\\[\\]PX^_]|$)`, "g");
+const NON_CSI = new RegExp(
+  `${ESC}(?:[\\]PX^_][\\s\\S]*?(?:\\u0007|${ESC}\\\\|$)|[()*+\\-./#%][\\s\\S]?|[^\\[\\]PX^_]|$)`,
+  "g",
+);
 const CSI = new RegExp(`${ESC}\\[[0-?]*[ -/]*[@-~]?`, "g");
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes (tab stays).
 const CONTROL = /[\u0000-\u0008\u000a-\u001a\u001c-\u001f\u007f]/g;
@@ -102,7 +105,10 @@ function colour(name: string | null, truecolor: string | null): AnsiColour | und
 /** xterm's 256 colours: 16 named ones, a 6×6×6 cube, 24 greys. */
 export function paletteColour(index: number): AnsiColour {
   if (index < 16) return index;
-  if (index >= 232) return Array(3).fill(8 + (index - 232) * 10).join(", ");
+  if (index >= 232)
+    return Array(3)
+      .fill(8 + (index - 232) * 10)
+      .join(", ");
   const level = (n: number) => (n === 0 ? 0 : 55 + 40 * n);
   const cube = index - 16;
   return [Math.floor(cube / 36), Math.floor(cube / 6) % 6, cube % 6].map(level).join(", ");

@@ -20,7 +20,9 @@ describe("time-weighted average", () => {
     const y = wave(50);
     const expected = tensorboard(y, weight);
     for (const by of [1, 10, 0.25]) {
-      smooth(steps(50, by), y, "ema", weight).forEach((v, i) => expect(v).toBeCloseTo(expected[i] as number, 10));
+      smooth(steps(50, by), y, "ema", weight).forEach((v, i) => {
+        expect(v).toBeCloseTo(expected[i] as number, 10);
+      });
     }
   });
 
@@ -40,15 +42,25 @@ describe("every method", () => {
   const methods = ["ema", "mean", "gaussian"] as const;
 
   it.each(methods)("keeps a constant constant (%s)", (method) => {
-    for (const v of smooth(steps(40), steps(40).map(() => 7), method, 0.9)) expect(v).toBeCloseTo(7, 12);
+    for (const v of smooth(
+      steps(40),
+      steps(40).map(() => 7),
+      method,
+      0.9,
+    ))
+      expect(v).toBeCloseTo(7, 12);
   });
 
   it.each(methods)("never mixes values across a gap, and keeps the gap (%s)", (method) => {
     const y = [1, 1, 1, null, 9, 9, 9];
     const out = smooth(steps(7), y, method, 0.9);
     expect(out[3]).toBeNull();
-    out.slice(0, 3).forEach((v) => expect(v).toBeCloseTo(1, 12));
-    out.slice(4).forEach((v) => expect(v).toBeCloseTo(9, 12));
+    out.slice(0, 3).forEach((v) => {
+      expect(v).toBeCloseTo(1, 12);
+    });
+    out.slice(4).forEach((v) => {
+      expect(v).toBeCloseTo(9, 12);
+    });
   });
 
   it.each(methods)("changes nothing at weight 0 (%s)", (method) => {
@@ -78,12 +90,17 @@ describe("every method", () => {
 
 describe("running mean", () => {
   it("is centred: a straight line stays that line", () => {
-    smooth(steps(30), steps(30), "mean", 0.8).forEach((v, i) => expect(v).toBeCloseTo(i, 10));
+    smooth(steps(30), steps(30), "mean", 0.8).forEach((v, i) => {
+      expect(v).toBeCloseTo(i, 10);
+    });
   });
 });
 
 it("finds the stretches between gaps", () => {
-  expect(segments([null, 1, 2, null, null, 3])).toEqual([[1, 3], [5, 6]]);
+  expect(segments([null, 1, 2, null, null, 3])).toEqual([
+    [1, 3],
+    [5, 6],
+  ]);
   expect(segments([])).toEqual([]);
 });
 

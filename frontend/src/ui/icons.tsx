@@ -8,6 +8,7 @@ const PATHS = {
   copy: <path d="M6 6h7v7.5H6zM3.5 10V2.5H10" />,
   more: <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" strokeWidth="2" />,
   chevronDown: <path d="m4 6 4 4 4-4" />,
+  chevronLeft: <path d="m10 4-4 4 4 4" />,
   chevronRight: <path d="m6 4 4 4-4 4" />,
   arrowUp: <path d="M8 13V3M4 7l4-4 4 4" />,
   arrowDown: <path d="M8 3v10m4-4-4 4-4-4" />,
