@@ -4,6 +4,7 @@
     ├── InvalidParameterValue      400  a field is missing, malformed or not allowed
     ├── BadRequest                 400
     ├── ResourceAlreadyExists      400
+    ├── InvalidState               400  the thing is deleted; MLflow's word, a kinder status
     ├── ResourceLimitExceeded      400  a quota; clients do not retry it
     ├── Unauthenticated            401
     ├── PermissionDenied           403
@@ -51,6 +52,13 @@ class ResourceAlreadyExists(ContrailError):
     """Something with this name already exists."""
 
     code = "RESOURCE_ALREADY_EXISTS"
+    http_status = 400
+
+
+class InvalidState(ContrailError):
+    """This is not possible because of the state that it is in."""
+
+    code = "INVALID_STATE"
     http_status = 400
 
 

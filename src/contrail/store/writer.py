@@ -15,7 +15,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection as Connection  # layers above name it in their writes
+from sqlalchemy import Engine
 
 from contrail.model.errors import ContrailError, TemporarilyUnavailable
 

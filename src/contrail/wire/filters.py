@@ -71,7 +71,7 @@ class Language:
         return {**self.texts, **self.numbers}
 
 
-_NAMES = {name: "run_name" for name in ("run_name", "run name", "Run name", "Run Name")}
+_NAMES = dict.fromkeys(("run_name", "run name", "Run name", "Run Name"), "run_name")
 
 RUNS = Language(
     noun="runs",
@@ -359,7 +359,7 @@ class _Parser:
                 return operator
         if self._keyword("NOT", "LIKE") or self._keyword("NOT", "ILIKE"):
             self._fail(token, "there is no NOT LIKE; write NOT before the whole comparison")
-        self._unexpected("an operator such as =, !=, <, LIKE, IN or IS NULL")
+        return self._unexpected("an operator such as =, !=, <, LIKE, IN or IS NULL")
 
     def _check_operator(self, identifier: _Identifier, operator: Operator, sign: _Token) -> None:
         allowed = self._allowed(identifier)
