@@ -127,7 +127,7 @@ class LocalEngine:
         return NodeState(node, Condition.NOT_STARTED)
 
     def _start(self, folder: Path) -> None:
-        with (folder / "agent.lock").open("w") as lock, (folder / "agent.log").open("ab") as output:
+        with (folder / "launch.lock").open("w") as lock, (folder / "agent.log").open("ab") as output:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -222,7 +222,7 @@ def _was_started(folder: Path) -> bool:
 
 def _lock_is_held(folder: Path) -> bool:
     try:
-        with (folder / "agent.lock").open("r") as lock:
+        with (folder / "launch.lock").open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
