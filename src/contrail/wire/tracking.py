@@ -356,6 +356,7 @@ class ExperimentAnswer(Answer):
     lifecycle_stage: str
     last_update_time: int
     creation_time: int
+    workspace: str
     tags: list[TagAnswer] = []
 
 
@@ -510,6 +511,7 @@ def experiment_answer(experiment: Experiment) -> ExperimentAnswer:
         lifecycle_stage=experiment.lifecycle.value,
         last_update_time=experiment.updated_ms,
         creation_time=experiment.created_ms,
+        workspace="default",
         tags=[TagAnswer(tag.key, tag.value) for tag in experiment.tags],
     )
 
