@@ -17,6 +17,7 @@ from contrail.store.writer import Writer
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 HEAD = "0001"  # the newest migration; a test compares it with the folder
+_FREE_PAGES_KEPT, _FREE_PAGES_AT_ONCE = 2_000, 2_000
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 
 
@@ -75,6 +76,11 @@ class Database:
         with self._readers.connect() as connection:
             yield connection
 
+    def reclaim_space(self) -> None:
+        """Give pages that compaction freed back to the disk, when they are many. PostgreSQL does that by itself."""
+        if self.dialect == "sqlite":
+            self.writer.run(_shrink)
+
     def close(self) -> None:
         """Finish what is queued, then close every connection."""
         if not self._closed.is_set():
@@ -98,6 +104,18 @@ def _version(connection: Connection) -> str | None:
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
+def _shrink(connection: Connection) -> None:
+    """A bounded number of pages at a time, because the writer waits. What stays free is used by the next blocks."""
+    free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+    if free > max(_FREE_PAGES_KEPT, pages // 4):
+        connection.exec_driver_sql(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").all()
+
+
 def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
     """WAL with the wanted durability; SQLAlchemy, not the driver, begins transactions."""
 
@@ -105,6 +123,7 @@ def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
     def _connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         for pragma in (
+            "auto_vacuum=INCREMENTAL",  # counts only before the first table; lets compaction give space back
             "journal_mode=WAL",
             f"synchronous={synchronous}",
             "busy_timeout=30000",
@@ -113,8 +132,11 @@ def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
             "temp_store=MEMORY",
             "mmap_size=1073741824",
             "wal_autocheckpoint=4000",
+            "case_sensitive_like=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
+        # SQLite's own lower() knows only ASCII; ILIKE is lower(x) LIKE lower(y).
+        connection.create_function("lower", 1, _lower, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:

@@ -1,25 +1,57 @@
-"""Reading metric points: chunks and blocks merged, sorted, each point once."""
+"""Reading metric points: chunks and blocks merged, in order, each point once.
+
+Chunks that touch in the wanted order are read together and sorted; the others stream one by one. In order of
+time chunks touch only where several points share a millisecond, so a history of any length streams.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
+import numpy as np
+from sqlalchemy import Connection, bindparam, func, select
 
-from contrail.series.points import Points
+from contrail.series import blocks, chunks
+from contrail.series.points import Order, Points, concatenate, empty, ordered
+from contrail.store import keys
+from contrail.store.dialect import Prepared
+from contrail.store.runs import primary_keys
+from contrail.store.tables import metric_blocks, metric_chunks
 
-Order = Literal["timestamp", "step"]
+if TYPE_CHECKING:
+    from contrail.store.metrics import Position
+
+_CHUNK_DATA = Prepared(
+    ["id"], lambda _: select(metric_chunks.c.data).where(metric_chunks.c.id == bindparam("id"))
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """A place in a series, for paging: the point after which to go on."""
+class Chunk:
+    """What is known of a chunk without reading its points."""
 
-    timestamp_ms: int
-    step: int
-    value: float
+    pk: int
+    points: int
+    step_min: int
+    step_max: int
+    timestamp_min_ms: int
+    timestamp_max_ms: int
+    first_step: int
+    last_step: int
+
+    def range(self, order: Order) -> tuple[int, int]:
+        """Lowest and highest of what `order` sorts by first."""
+        if order == "timestamp":
+            return self.timestamp_min_ms, self.timestamp_max_ms
+        return self.step_min, self.step_max
+
+    def overlaps(self, order: Order, low: int | None, high: int | None) -> bool:
+        """Whether it may hold points from `low` to `high`."""
+        lowest, highest = self.range(order)
+        return (low is None or highest >= low) and (high is None or lowest <= high)
 
 
 def history(
@@ -31,11 +63,114 @@ def history(
     after: Position | None = None,
     order: Order = "timestamp",
 ) -> Iterator[Points]:
-    """The points of one series as column arrays, each point once.
+    """See `metrics.history`."""
+    run_pk = primary_keys(connection, [run_uuid]).get(run_uuid)
+    key_id = keys.known_ids(connection, [key]).get(key)
+    if run_pk is None or key_id is None:
+        return
+    recent = uncompacted(connection, run_pk).get(key_id, empty())
+    low = None if after is None else (after.timestamp_ms if order == "timestamp" else after.step)
+    left = limit
+    found = [chunk for chunk in describe(connection, run_pk, key_id) if chunk.overlaps(order, low, None)]
+    for part in stream(connection, found, recent, order):
+        if after is not None:
+            part = part[_beyond(part, after, order)]
+        if left is not None:
+            part = part[:left]
+            left -= len(part)
+        if len(part):
+            yield part
+        if left == 0:
+            return
 
-    Order "timestamp" is (timestamp, step, value), "step" is (step, timestamp, value); NaN comes after numbers.
-    An unknown run or key gives nothing. Memory is bounded by one chunk plus the uncompacted blocks of the run.
-    Consume it while the connection is open. `after` + `limit` make pages that stay flat with depth; a last point
-    gives the next position: `Position(int(p.timestamps_ms[-1]), int(p.steps[-1]), float(p.values[-1]))`.
-    """
-    raise NotImplementedError
+
+def stream(connection: Connection, found: Sequence[Chunk], recent: Points, order: Order) -> Iterator[Points]:
+    """The points of chunks and of `recent`, the uncompacted ones: in order, each once, in parts of about one chunk."""
+    recent = ordered(recent, order)
+    for cluster, until in _clusters(found, order):
+        cut = len(recent) if until is None else int(np.searchsorted(recent.major(order), until))
+        yield ordered(concatenate([read(connection, c) for c in cluster] + [recent[:cut]]), order)
+        recent = recent[cut:]
+    if len(recent):
+        yield recent
+
+
+def describe(connection: Connection, run_pk: int, key_id: int) -> list[Chunk]:
+    """The chunks of a series, in order of time."""
+    table = metric_chunks.c
+    columns = (
+        table.id,
+        table.points,
+        table.step_min,
+        table.step_max,
+        table.timestamp_min_ms,
+        table.timestamp_max_ms,
+        table.first_step,
+        table.last_step,
+    )
+    query = select(*columns).where(table.run_id == run_pk, table.key_id == key_id)
+    rows = connection.execute(query.order_by(table.timestamp_min_ms, table.first_step)).all()
+    return [Chunk(*row) for row in rows]
+
+
+def read(connection: Connection, chunk: Chunk) -> Points:
+    """The points of a chunk."""
+    return chunks.decode(_CHUNK_DATA.execute(connection, (chunk.pk,)).scalar_one())
+
+
+def uncompacted(connection: Connection, run_pk: int) -> dict[int, Points]:
+    """The points of a run that are still in blocks, by key id, as they arrived."""
+    query = select(metric_blocks.c.data).where(metric_blocks.c.run_id == run_pk).order_by(metric_blocks.c.id)
+    return by_key(*blocks.decode(connection.execute(query).scalars().all()))
+
+
+def by_key(key_ids: np.ndarray[tuple[int], np.dtype[np.uint32]], points: Points) -> dict[int, Points]:
+    """Part the points of a run into its series; the order within each is kept."""
+    if len(key_ids) == 0:
+        return {}
+    if bool((key_ids == key_ids[0]).all()):
+        return {int(key_ids[0]): points}
+    order = np.argsort(key_ids, kind="stable")
+    sorted_ids, points = key_ids[order], points[order]
+    starts = np.concatenate(([0], np.flatnonzero(sorted_ids[1:] != sorted_ids[:-1]) + 1))
+    ends = [*starts[1:].tolist(), len(key_ids)]
+    return {int(sorted_ids[a]): points[a:b] for a, b in zip(starts.tolist(), ends, strict=True)}
+
+
+def counts(connection: Connection, run_pk: int) -> Mapping[int, int]:
+    """Points per key id of a run, doubles among uncompacted points left out."""
+    table = metric_chunks.c
+    query = select(table.key_id, func.sum(table.points)).where(table.run_id == run_pk).group_by(table.key_id)
+    total = Counter({key_id: int(points) for key_id, points in connection.execute(query)})
+    for key_id, points in uncompacted(connection, run_pk).items():
+        total[key_id] += len(ordered(points))
+    return total
+
+
+def _clusters(found: Sequence[Chunk], order: Order) -> Iterator[tuple[list[Chunk], int | None]]:
+    """Groups of chunks that must be sorted together, and where the next group starts."""
+    cluster: list[Chunk] = []
+    highest = 0
+    for chunk in sorted(found, key=lambda c: c.range(order)):
+        low, high = chunk.range(order)
+        if cluster and low > highest:
+            yield cluster, low
+            cluster = []
+        highest = max(highest, high) if cluster else high
+        cluster.append(chunk)
+    if cluster:
+        yield cluster, None
+
+
+def _beyond(points: Points, after: Position, order: Order) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which points come after the position; NaN after numbers."""
+    pairs = [(points.timestamps_ms, after.timestamp_ms), (points.steps, after.step)]
+    (first, first_at), (second, second_at) = pairs if order == "timestamp" else pairs[::-1]
+    nan = np.isnan(points.values)
+    bigger = (
+        np.zeros(len(points), np.bool_) if after.value != after.value else nan | (points.values > after.value)
+    )
+    result: np.ndarray[tuple[int], np.dtype[np.bool_]] = (first > first_at) | (
+        (first == first_at) & ((second > second_at) | ((second == second_at) & bigger))
+    )
+    return result

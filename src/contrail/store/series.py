@@ -1,14 +1,15 @@
-"""Series for charts: thinned on the server so that no spike is hidden."""
+"""Series for charts: thinned on the server so that no spike is hidden. Loads numpy when first used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import Connection
 
-from contrail.series.points import Points
+if TYPE_CHECKING:
+    from contrail.series.points import Points
 
 Axis = Literal["step", "time", "relative"]
 
@@ -38,8 +39,13 @@ def chart(
     end: float | None = None,
     buckets: int = 500,
 ) -> list[Series]:
-    """Every asked (run, key) that has points within `start`…`end`: exact when they are at most `buckets`, else bucketed."""
-    raise NotImplementedError
+    """Every asked (run, key) that has points within `start`…`end` (inclusive).
+
+    Exact when it has at most `buckets` points there, else one entry per bucket.
+    """
+    from contrail.store import charts
+
+    return charts.chart(connection, run_uuids, keys, x=x, start=start, end=end, buckets=buckets)
 
 
 def sample(
@@ -55,4 +61,6 @@ def sample(
 
     The rule is that of MLflow's get-history-bulk-interval: cut into `limit` equal parts, take the first of each.
     """
-    raise NotImplementedError
+    from contrail.store import charts
+
+    return charts.sample(connection, run_uuid, key, limit=limit, start_step=start_step, end_step=end_step)

@@ -71,13 +71,14 @@ runs = Table(
     Column("name", Text, nullable=False),
     Column("user_id", Text, nullable=False),
     Column("status", SmallInteger, nullable=False),
-    Column("start_ms", BigInteger),
+    Column("start_ms", BigInteger, nullable=False),
     Column("end_ms", BigInteger),
     Column("lifecycle", String(10), nullable=False),
     Column("deleted_ms", BigInteger),
     Column("artifact_uri", Text, nullable=False),
-    Index(None, "experiment_id", "lifecycle", "start_ms", "run_uuid"),
 )
+# The order in which runs are listed when nothing else is asked.
+Index("ix_runs_listing", runs.c.experiment_id, runs.c.start_ms.desc(), runs.c.run_uuid)
 
 params = Table(
     "params",
@@ -105,8 +106,9 @@ metric_keys = Table(
     Column("name", String(250), nullable=False, unique=True),
 )
 
-# The latest point per (run, key) by (step, timestamp, value), and the extremes over all points.
-# NaN is `is_nan` with value 0, because SQLite would store it as NULL; extremes leave NaN out (NULL if there is nothing else).
+# The first and the latest point per (run, key) by (step, timestamp, value), and the extremes over all points.
+# NaN is `is_nan` with value 0, because SQLite would store it as NULL; extremes leave NaN out (NULL if there is
+# nothing else).
 metric_latest = Table(
     "metric_latest",
     metadata,
@@ -137,7 +139,8 @@ metric_blocks = Table(
     sqlite_autoincrement=True,
 )
 
-# Points of one (run, key), sorted by (step, timestamp, value), without duplicates inside a chunk.
+# Points of one (run, key) in order of (timestamp, step, value), each once. The chunks of a series do not overlap in
+# (timestamp, step): a later chunk starts after the last point of the one before. So history is their concatenation.
 metric_chunks = Table(
     "metric_chunks",
     metadata,
@@ -149,10 +152,12 @@ metric_chunks = Table(
     Column("step_max", BigInteger, nullable=False),
     Column("timestamp_min_ms", BigInteger, nullable=False),
     Column("timestamp_max_ms", BigInteger, nullable=False),
+    Column("first_step", BigInteger, nullable=False),
+    Column("last_step", BigInteger, nullable=False),
     Column("value_min", Double),
     Column("value_max", Double),
     Column("data", LargeBinary, nullable=False),
-    Index(None, "run_id", "key_id", "step_min"),
+    Index(None, "run_id", "key_id", "timestamp_min_ms"),
 )
 
 datasets = Table(

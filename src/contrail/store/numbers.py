@@ -1,0 +1,17 @@
+"""Text that is a number: params and tags that compare and sort as numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_LENGTH_MAX = 64  # longer digits are an identifier rather than a quantity
+
+
+def parse(text: str) -> float | None:
+    """The finite number that `text` spells in plain decimal or exponent notation, else None."""
+    if len(text) > _LENGTH_MAX or not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
