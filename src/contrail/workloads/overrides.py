@@ -43,8 +43,6 @@ def apply_overrides(
 
 def override(document: Document, overrides: Sequence[str]) -> tuple[Document, list[Change]]:
     """As `apply_overrides`, for a parsed document. Untouched values keep the lines of the original file."""
-    if not overrides:
-        return document, []
     problems: list[Problem] = []
     settings: list[tuple[Path, Any]] = []
     for given in overrides:
@@ -54,6 +52,13 @@ def override(document: Document, overrides: Sequence[str]) -> tuple[Document, li
             problems.extend(wrong.problems)
     if problems:
         raise WorkloadInvalid("--override", problems)
+    return set_values(document, settings)
+
+
+def set_values(document: Document, settings: Sequence[tuple[Path, Any]]) -> tuple[Document, list[Change]]:
+    """The document with values set at paths that the schema has, and what changed."""
+    if not settings:
+        return document, []
     data = document.data
     changes = []
     for path, value in settings:
@@ -111,7 +116,7 @@ def _set(data: Any, path: Path, value: Any) -> tuple[dict[str, Any], Any]:
     return copied, before
 
 
-def _rewrite(text: str, settings: list[tuple[Path, Any]], expected: dict[str, Any]) -> str:
+def _rewrite(text: str, settings: Sequence[tuple[Path, Any]], expected: dict[str, Any]) -> str:
     """The text with the settings written in; comments stay where that gives exactly `expected`."""
     from ruamel.yaml import YAML
 
@@ -145,7 +150,7 @@ def _dump(yaml: Any, tree: Any) -> str:
     return stream.getvalue()
 
 
-def _kept_lines(original: Document, settings: list[tuple[Path, Any]]) -> dict[Path, int]:
+def _kept_lines(original: Document, settings: Sequence[tuple[Path, Any]]) -> dict[Path, int]:
     paths = [path for path, _ in settings]
     return {
         place: line

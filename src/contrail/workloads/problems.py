@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from contrail.model.errors import InvalidParameterValue
 
 Path = tuple[str | int, ...]
+_PREFIX_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def dotted(path: Path) -> str:
     return text
 
 
-def nearest(name: str, choices: Iterable[str]) -> str | None:
+def nearest(name: str, choices: Collection[str]) -> str | None:
     """The choice that `name` is most likely meant to be, or None when nothing is near."""
     allowed = max(1, len(name) // 3)
     best: tuple[int, str] | None = None
@@ -56,6 +57,8 @@ def nearest(name: str, choices: Iterable[str]) -> str | None:
         distance = _edit_distance(name.lower(), choice.lower())
         if distance <= allowed and (best is None or distance < best[0]):
             best = (distance, choice)
+    if best is None and len(name) >= _PREFIX_MIN:
+        return next((choice for choice in choices if choice.lower().startswith(name.lower())), None)
     return best[1] if best else None
 
 

@@ -85,6 +85,7 @@ class _Walk:
 
     def object(self, schema: Field, given: Mapping[str, Any], path: Path) -> dict[str, Any]:
         values: dict[str, Any] = {}
+        before = len(self.problems)
         for name, value in given.items():
             place = (*path, name)
             child = schema.child(name)
@@ -100,10 +101,11 @@ class _Walk:
                 found = self.value(child, value, place)
                 if found is not None:
                     values[name] = found
+        misspelt = {problem.nearest for problem in self.problems[before:]}
         for child in schema.fields:
-            if child.required is True and child.name not in given:
+            if child.required is True and child.name not in given and child.name not in misspelt:
                 self.say(path, f"'{child.name}' is missing")
-        if schema.object_check and not any(p.path.startswith(dotted(path)) for p in self.problems):
+        if schema.object_check and len(self.problems) == before:
             for below, message in schema.object_check(values):
                 self.say((*path, *below), message)
         return values
