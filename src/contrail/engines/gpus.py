@@ -10,6 +10,7 @@ from contrail.engines.base import Gpu
 from contrail.model.errors import InvalidParameterValue
 
 log = logging.getLogger(__name__)
+_BRANDS = frozenset({"nvidia", "geforce", "tesla", "quadro", ""})
 _DECLARED = re.compile(r"([1-9][0-9]{0,3})x([A-Za-z0-9][A-Za-z0-9_-]*)")
 
 
@@ -69,6 +70,14 @@ def is_model(name: str, model: str) -> bool:
         "".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)
     )
     return wanted in joined
+
+
+def model_of(name: str) -> str:
+    """The short name for a device: `H100` for 'NVIDIA H100 80GB HBM3', `RTX4090` for 'NVIDIA GeForce RTX 4090'."""
+    words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word.lower() not in _BRANDS]
+    if len(words) > 1 and words[0].isalpha():
+        return words[0] + words[1]
+    return words[0] if words else "GPU"
 
 
 def describe(gpus: Sequence[Gpu]) -> str:

@@ -21,6 +21,7 @@ from contrail.model.errors import (
     InvalidParameterValue,
     PermissionDenied,
     RequestLimitExceeded,
+    ResourceConflict,
     ResourceDoesNotExist,
     Unauthenticated,
 )
@@ -52,6 +53,14 @@ class Heard:
     monotonic: float
     time_ms: int
     written: float
+
+
+class LogGap(ResourceConflict):
+    """Log bytes are missing before these. `next_offset` is where to go on."""
+
+    def __init__(self, message: str, next_offset: int):
+        super().__init__(message)
+        self.next_offset = next_offset
 
 
 class Agents:
@@ -97,7 +106,12 @@ class Agents:
             raise InvalidParameterValue(f"offset: must not be negative, is {offset}")
         self._living(attempt_id, node)
         self._listen(attempt_id, node)
-        return LogAppendAnswer(self._parts.logs.append(attempt_id, node, offset, records))
+        try:
+            return LogAppendAnswer(self._parts.logs.append(attempt_id, node, offset, records))
+        except ResourceConflict as conflict:
+            with self._parts.database.read() as connection:
+                known = store.get_node(connection, attempt_id, node)
+            raise LogGap(conflict.message, known.log_bytes) from None
 
     def relay(self, attempt_id: int, node: int, items: Sequence[RelayItem]) -> RelayAnswer:
         """Apply spooled writes in order. Items with a known `seq` are skipped, so a batch may be sent again.

@@ -13,7 +13,6 @@ from contrail.model.settings import Settings
 
 if TYPE_CHECKING:
     from contrail.blobs.store import BlobStore
-
     from contrail.logs import Logs
     from contrail.store.database import Database
     from contrail.tracking import Tracking
