@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
@@ -44,6 +45,51 @@ def slices(values: Iterable[T], size: int = IN_LIST_MAX) -> Iterator[list[T]]:
     iterator = iter(values)
     while part := list(islice(iterator, size)):
         yield part
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Whether nothing in the transaction can be trusted after `error`: the disk, the connection or a lock failed.
+
+    Looks at everything that led to it, because undoing a savepoint in a broken transaction raises an error of its own.
+    """
+    links: BaseException | None = error
+    for _ in range(_ERROR_CHAIN_MAX):
+        if links is None:
+            return False
+        if getattr(links, "connection_invalidated", False) or _is_fatal_code(
+            getattr(links, "orig", None) or links
+        ):
+            return True
+        links = links.__cause__ or links.__context__
+    return False
+
+
+def _is_fatal_code(error: BaseException) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _SQLITE_FATAL  # the low byte is the kind, the rest a detail
+    state = getattr(error, "sqlstate", None)
+    return isinstance(state, str) and state[:2] in _POSTGRESQL_FATAL
+
+
+_ERROR_CHAIN_MAX = 10
+_SQLITE_FATAL = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+# Classes: connection, transaction rollback, resources, operator intervention, system error, internal error.
+_POSTGRESQL_FATAL = frozenset({"08", "40", "53", "57", "58", "XX"})
 
 
 class Prepared:

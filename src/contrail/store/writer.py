@@ -19,6 +19,7 @@ from sqlalchemy import Connection as Connection  # layers above name it in their
 from sqlalchemy import Engine
 
 from contrail.model.errors import ContrailError, TemporarilyUnavailable
+from contrail.store.dialect import is_fatal
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -62,23 +63,33 @@ class Writer:
             self._wake.notify()
         if self._thread.is_alive():
             self._thread.join()
+        for pending in self._queue:  # only when the thread never ran
+            _answer(pending, _shutting_down())
+        self._queue.clear()
 
     def submit(self, write: Write[T]) -> Future[T]:
-        """Queue `write(connection)`; the future holds its result once it is committed. Atomic."""
+        """Queue `write(connection)`; the future holds its result once it is committed.
+
+        Atomic. Raises TemporarilyUnavailable when the writer is stopping or too many writes wait; the future holds
+        it when the database could not store the write (disk full, connection lost). A future that is cancelled
+        before its turn is left out.
+        """
         return self._enqueue(_Pending(write))
 
     def submit_item(self, batch: BatchWrite[Item], item: Item) -> Future[Any]:
-        """Queue `item` to be applied by `batch` together with its neighbours of the same kind."""
+        """Queue `item` to be applied by `batch` together with its neighbours of the same kind; else as `submit`."""
         return self._enqueue(_Pending(None, batch, item))
 
     def run(self, write: Write[T]) -> T:
-        """Submit and wait."""
+        """Submit and wait. Not from inside a write, which already has the connection."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a write waits for another write; compose them on one connection instead")
         return self.submit(write).result()
 
     def _enqueue(self, pending: _Pending[T]) -> Future[T]:
         with self._wake:
             if self._stopping:
-                raise TemporarilyUnavailable("The server is shutting down; try again soon")
+                raise _shutting_down()
             if len(self._queue) >= self._queue_max:
                 raise TemporarilyUnavailable(
                     f"{self._queue_max} writes are waiting already (setting write_queue_max); try again soon"
@@ -96,23 +107,43 @@ class Writer:
                     return
                 count = min(len(self._queue), self._group_max)
                 group = [self._queue.popleft() for _ in range(count)]
-            self._commit(group)
+            # From here on the futures cannot be cancelled any more.
+            self._commit([pending for pending in group if pending.future.set_running_or_notify_cancel()])
 
     def _commit(self, group: list[_Pending[Any]]) -> None:
+        if not group:
+            return
         try:
-            with self._engine.begin() as connection:
-                for part in _runs_of_one_kind(group):
-                    _apply(connection, part)
+            self._write(group)
         except Exception as error:  # the thread's outermost edge: a full disk, a lost database
             log.exception("a group of %d writes was not committed", len(group))
-            refusal = TemporarilyUnavailable(f"The write could not be stored: {_reason(error)}")
             for pending in group:
-                pending.outcome = refusal
+                # One error object each: callers on several threads raise and annotate it.
+                pending.outcome = TemporarilyUnavailable(f"The write could not be stored: {_reason(error)}")
         for pending in group:
-            if isinstance(pending.outcome, BaseException):
-                pending.future.set_exception(pending.outcome)
-            else:
-                pending.future.set_result(pending.outcome)
+            _answer(pending, pending.outcome)
+
+    def _write(self, group: list[_Pending[Any]]) -> None:
+        parts = _runs_of_one_kind(group)
+        if len(parts) == 1 and self._write_alone(parts[0]):
+            return
+        with self._engine.begin() as connection:
+            for part in parts:
+                _apply(connection, part)
+
+    def _write_alone(self, part: list[_Pending[Any]]) -> bool:
+        """A group of one kind needs no savepoint. False: nothing was written, and its items are to be tried singly."""
+        with self._engine.connect() as connection, connection.begin() as transaction:
+            try:
+                _perform(connection, part)
+            except Exception as error:
+                if is_fatal(error):
+                    raise
+                transaction.rollback()
+                if len(part) > 1 and not isinstance(error, ContrailError):
+                    return False
+                _fail(part, error)
+        return True
 
 
 def _runs_of_one_kind(group: list[_Pending[Any]]) -> list[list[_Pending[Any]]]:
@@ -127,32 +158,46 @@ def _runs_of_one_kind(group: list[_Pending[Any]]) -> list[list[_Pending[Any]]]:
 
 
 def _apply(connection: Connection, part: list[_Pending[Any]]) -> None:
-    first = part[0]
+    """Write a part, or nothing of it; when a batch breaks, find out which item breaks it. Raises only fatal errors."""
     try:
         with connection.begin_nested():
-            if first.batch is not None:
-                outcomes = first.batch(connection, [pending.item for pending in part])
-                for pending, outcome in zip(part, outcomes, strict=True):
-                    pending.outcome = outcome
-            elif first.write is not None:
-                first.outcome = first.write(connection)
-    except ContrailError as error:
-        for pending in part:
-            pending.outcome = error
+            _perform(connection, part)
     except Exception as error:
-        if not connection.in_transaction() or _is_fatal(error):
+        if is_fatal(error):
             raise
-        log.exception("a write failed")
-        for pending in part:
-            pending.outcome = error
+        if len(part) > 1 and not isinstance(error, ContrailError):
+            for pending in part:
+                _apply(connection, [pending])
+        else:
+            _fail(part, error)
 
 
-def _is_fatal(error: Exception) -> bool:
-    """Errors after which nothing in the transaction can be trusted: the disk or the connection."""
-    text = str(error).lower()
-    return any(
-        sign in text for sign in ("disk is full", "disk i/o error", "malformed", "readonly", "connection")
-    )
+def _perform(connection: Connection, part: list[_Pending[Any]]) -> None:
+    first = part[0]
+    if first.batch is not None:
+        outcomes = first.batch(connection, [pending.item for pending in part])
+        for pending, outcome in zip(part, outcomes, strict=True):
+            pending.outcome = outcome
+    elif first.write is not None:
+        first.outcome = first.write(connection)
+
+
+def _fail(part: list[_Pending[Any]], error: Exception) -> None:
+    if not isinstance(error, ContrailError):
+        log.error("a write failed", exc_info=error)
+    for pending in part:
+        pending.outcome = error
+
+
+def _answer(pending: _Pending[Any], outcome: Any) -> None:
+    if isinstance(outcome, BaseException):
+        pending.future.set_exception(outcome)
+    else:
+        pending.future.set_result(outcome)
+
+
+def _shutting_down() -> TemporarilyUnavailable:
+    return TemporarilyUnavailable("The server is shutting down; try again soon")
 
 
 def _reason(error: Exception) -> str:
