@@ -41,9 +41,9 @@ function Shell() {
   ]);
   return (
     <div className="shell">
-      <a className="skip-link" href="#content" onClick={skipToContent}>
+      <button type="button" className="skip-link" onClick={() => document.getElementById("content")?.focus()}>
         {t("nav.skip")}
-      </a>
+      </button>
       <header className="bar">
         <Link href="/" className="brand" aria-label={`Contrail: ${t("nav.home")}`}>
           <Mark />
@@ -75,12 +75,6 @@ function Shell() {
       <Toasts />
     </div>
   );
-}
-
-/** With a `<base href>` a plain `#content` would leave the page. */
-function skipToContent(event: { preventDefault: () => void }): void {
-  event.preventDefault();
-  document.getElementById("content")?.focus();
 }
 
 /** Keeps a fault of one page from taking the frame down. */

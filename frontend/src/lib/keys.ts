@@ -60,12 +60,12 @@ function onKeyDown(event: KeyboardEvent): void {
   const name = keyName(event);
   const chord = name.startsWith("mod+");
   if (!chord && (!shortcutsEnabled() || isTyping(event.target) || document.querySelector("dialog[open]"))) return;
-  const sequence = prefix && Date.now() - prefixAt < SEQUENCE_MS ? `${prefix} ${name}` : name;
-  const hit = find(sequence) ?? find(name);
-  prefix = name;
-  prefixAt = Date.now();
+  const sequence = prefix && event.timeStamp - prefixAt < SEQUENCE_MS ? find(`${prefix} ${name}`) : undefined;
+  // A key may act by itself and begin a sequence too.
+  prefix = sequence ? "" : name;
+  prefixAt = event.timeStamp;
+  const hit = sequence ?? find(name);
   if (!hit) return;
-  prefix = "";
   event.preventDefault();
   hit.run(event);
 }

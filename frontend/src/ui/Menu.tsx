@@ -31,6 +31,7 @@ export function Menu({ label, items, trigger, align = "start" }: MenuProps) {
               // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity.
               <hr key={`line-${index}`} className="menu-line" />
             ) : (
+              // biome-ignore lint/a11y/useAriaPropsSupportedByRole: given only with the role that has it.
               <button
                 key={item.label}
                 type="button"

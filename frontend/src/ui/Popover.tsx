@@ -45,6 +45,7 @@ export function Popover({ trigger, children, align = "start", label, className =
       <span ref={anchor} className="popover-anchor">
         {trigger({ popoverTarget: id, "aria-expanded": open, "aria-haspopup": role })}
       </span>
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles take a label. */}
       <div
         ref={panel}
         id={id}

@@ -1,5 +1,14 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type ReactNode, useCallback, useEffect, useMemo, useRef } from "react";
+import {
+  type CSSProperties,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+} from "react";
 import { t } from "../messages";
 import { Icon } from "./icons";
 
@@ -38,6 +47,8 @@ interface VirtualTableProps<Row> {
   /** Index of the row that shortcuts act on. */
   readonly cursor?: number | null;
   readonly onEndReached?: () => void;
+  /** When it changes (another order, another filter) the table starts again from its top. */
+  readonly scrollKey?: string;
   readonly rowClass?: (row: Row) => string;
   /** Shown below the header when there are no rows. */
   readonly empty?: ReactNode;
@@ -91,6 +102,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a changed width is the reason to measure again.
   useEffect(() => columnWindow.measure(), [widths, columnWindow]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key is the reason to scroll.
+  useLayoutEffect(() => scroller.current?.scrollTo({ top: 0 }), [props.scrollKey]);
+  useAnchor(scroller, rows, rowKey);
   const shownRows = rowWindow.getVirtualItems();
   const last = shownRows.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -109,7 +123,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
         const left = pinned.slice(0, index).reduce((sum, before) => sum + before.width_px, 0);
         return render(column, index, { width: column.width_px, left });
       })}
-      <div className="vt-gap" style={{ width: skipped }} />
+      <div className="vt-gap" aria-hidden="true" style={{ width: skipped }} />
       {shownColumns.map(({ index }) => {
         const column = free[index];
         return column && render(column, pinned.length + index, { width: column.width_px });
@@ -155,7 +169,6 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
                 key={key}
                 role="row"
                 aria-rowindex={index + 2}
-                aria-selected={selected ? chosen : undefined}
                 className={`vt-row ${chosen ? "vt-selected" : ""} ${cursor === index ? "vt-cursor" : ""} ${rowClass?.(row) ?? ""}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
@@ -178,6 +191,28 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
       {rows.length === 0 && <div className="vt-empty">{props.empty}</div>}
     </div>
   );
+}
+
+/** New rows above the window do not move what is being read; at the very top they are let in. */
+function useAnchor<Row>(scroller: RefObject<HTMLElement | null>, rows: readonly Row[], rowKey: (row: Row) => string) {
+  const anchor = useRef<{ key: string; index: number } | null>(null);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const { key, index } = anchor.current ?? {};
+    if (key !== undefined && index !== undefined && index > 0) {
+      const moved = rows.findIndex((row) => rowKey(row) === key) - index;
+      if (moved !== 0) element.scrollTop += moved * ROW_PX;
+    }
+    const remember = () => {
+      const at = Math.floor(element.scrollTop / ROW_PX);
+      const row = rows[at];
+      anchor.current = row === undefined ? null : { key: rowKey(row), index: at };
+    };
+    remember();
+    element.addEventListener("scroll", remember, { passive: true });
+    return () => element.removeEventListener("scroll", remember);
+  }, [scroller, rows, rowKey]);
 }
 
 interface HeaderCellProps<Row> {
@@ -238,7 +273,6 @@ function ResizeHandle({ label, width_px, onResize, onFit }: ResizeHandleProps) {
   const from = useRef<{ x: number; width: number } | null>(null);
   const clamp = (width: number) => Math.round(Math.max(COLUMN_MIN_PX, Math.min(width, COLUMN_MAX_PX)));
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a focusable separator with a value is the ARIA pattern for a splitter.
     <div
       role="separator"
       aria-orientation="vertical"

@@ -1,1 +1,16 @@
-export const experiments = {} as const;
+export const experiments = {
+  "experiments.search": "Find an experiment",
+  "experiments.which": "Which experiments",
+  "experiments.runs": "Runs",
+  "experiments.running": "Running",
+  "experiments.lastRun": "Last run",
+  "experiments.created": "Created",
+  "experiments.idName": "Experiment ID",
+  "experiments.id": "Experiment {id}",
+  "experiments.new": "New experiment",
+  "experiments.rename": "Rename experiment",
+  "experiments.deleted": "{name} moved to the trash",
+  "experiments.none": "No experiments yet",
+  "experiments.noneHint": "An experiment appears with its first run. Submit a workload:",
+  "experiments.noneMatch": "No experiment’s name contains “{q}”",
+} as const;

@@ -1,1 +1,15 @@
-export const settings = {} as const;
+export const settings = {
+  "settings.theme": "Theme",
+  "settings.theme.system": "Same as the system",
+  "settings.theme.light": "Light",
+  "settings.theme.dark": "Dark",
+  "settings.language": "Language",
+  "settings.keys": "Keyboard",
+  "settings.keysHint": "Single-key shortcuts",
+  "settings.server": "Server",
+  "settings.version": "Version",
+  "settings.user": "User",
+  "settings.store": "Store",
+  "settings.dataDir": "Data folder",
+  "settings.accelerators": "Accelerators",
+} as const;

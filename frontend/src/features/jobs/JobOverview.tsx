@@ -1,0 +1,209 @@
+import { Fragment, type ReactNode } from "react";
+import { Link } from "wouter";
+import { isLive } from "../../api/queries";
+import type { Attempt, JobNode, JobRunDetail } from "../../api/types";
+import { formatBytes } from "../../lib/format";
+import { currentLanguage, t } from "../../messages";
+import { StatusBadge } from "../../ui/StatusBadge";
+import { Duration, ExactTime, Time } from "../../ui/Time";
+import { accelerators, attemptStatus, endReason } from "./labels";
+
+export function JobOverview({ job }: { readonly job: JobRunDetail }) {
+  return (
+    <>
+      {job.message && <JobMessage job={job} />}
+      <Attempts job={job} />
+      <section className="section job-columns">
+        <div>
+          <h2 className="section-header">{t("jobs.details")}</h2>
+          <Facts facts={jobFacts(job)} />
+        </div>
+        <Provenance provenance={job.provenance} />
+      </section>
+    </>
+  );
+}
+
+/** Why it waits, or how it ended: the server's own sentence. */
+function JobMessage({ job }: { readonly job: JobRunDetail }) {
+  const failed = ["FAILED", "INTERNAL_ERROR", "TIMEDOUT"].includes(job.status);
+  return (
+    <div className={`job-message ${failed ? "job-message-error" : ""}`} role={failed ? "alert" : "status"}>
+      {job.message}
+      {job.retry_at_ms !== null && isLive(job.state) && (
+        <>
+          {" "}
+          {t("jobs.retryAt")} <Time ms={job.retry_at_ms} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Attempts({ job }: { readonly job: JobRunDetail }) {
+  const runs = job.attempts.flatMap(({ run_id }) => run_id ?? []);
+  return (
+    <section className="section">
+      <div className="section-header">
+        <h2>{t("jobs.attempts")}</h2>
+        {runs.length > 1 && <Link href={`/compare?runs=${runs.join(",")}`}>{t("jobs.compareAttempts")}</Link>}
+      </div>
+      {job.attempts.length === 0 ? (
+        <p className="muted">{t("jobs.notStarted")}</p>
+      ) : (
+        <div className="table-scroll">
+          <table className="table attempts">
+            <thead>
+              <tr>
+                <th scope="col">{t("jobs.attempt")}</th>
+                <th scope="col">{t("jobs.status")}</th>
+                <th scope="col">{t("jobs.started")}</th>
+                <th scope="col" className="end">
+                  {t("jobs.duration")}
+                </th>
+                <th scope="col">{t("jobs.run")}</th>
+                <th scope="col">{t("jobs.how")}</th>
+                <th scope="col">{t("jobs.tab.logs")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...job.attempts].reverse().map((attempt) => (
+                <AttemptRows key={attempt.attempt_id} job={job} attempt={attempt} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly attempt: Attempt }) {
+  const reason = endReason(attempt);
+  return (
+    <>
+      <tr>
+        <td>{attempt.number}</td>
+        <td>
+          <StatusBadge status={attemptStatus(attempt)} />
+        </td>
+        <td>
+          <Time ms={attempt.started_ms ?? attempt.created_ms} />
+        </td>
+        <td className="end">
+          <Duration start_ms={attempt.started_ms} end_ms={attempt.ended_ms} live />
+        </td>
+        <td>{attempt.run_id && <Link href={`/runs/${attempt.run_id}`}>{attempt.run_name || attempt.run_id}</Link>}</td>
+        <td className="attempt-reason">
+          {reason}
+          {attempt.message && <span className="muted"> {attempt.message}</span>}
+        </td>
+        <td>
+          <Link href={`/jobs/${job.job_run_id}/logs?attempt=${attempt.number}`}>{t("jobs.tab.logs")}</Link>
+        </td>
+      </tr>
+      {attempt.nodes.map((node) => (
+        <NodeRow key={node.node} node={node} />
+      ))}
+    </>
+  );
+}
+
+function NodeRow({ node }: { readonly node: JobNode }) {
+  const facts = [
+    node.host,
+    node.gpu_ids.length > 0 ? t("jobs.gpus", { ids: node.gpu_ids.join(", ") }) : null,
+    node.exit_code !== null ? t("jobs.exit", { code: node.exit_code }) : null,
+    node.status_message,
+  ].filter(Boolean);
+  return (
+    <tr className="node-row">
+      <td />
+      <td>
+        <span className="node-name">
+          {t("jobs.node", { node: node.node })} <StatusBadge status={node.state} />
+        </span>
+      </td>
+      <td>
+        <Time ms={node.started_ms} />
+      </td>
+      <td className="end">
+        <Duration start_ms={node.started_ms} end_ms={node.ended_ms} live />
+      </td>
+      <td colSpan={2} className="muted attempt-reason">
+        {facts.join(" · ")}
+        {isLive(node.state) && node.heartbeat_ms !== null && (
+          <>
+            {facts.length > 0 && " · "}
+            {t("jobs.heartbeat")} <Time ms={node.heartbeat_ms} />
+          </>
+        )}
+      </td>
+      <td className="muted">{node.log_bytes > 0 && formatBytes(node.log_bytes)}</td>
+    </tr>
+  );
+}
+
+type Fact = readonly [term: string, value: ReactNode];
+
+function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl className="facts-list">
+      {facts.map(([term, value]) => (
+        <Fragment key={term}>
+          <dt>{term}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+function jobFacts(job: JobRunDetail): Fact[] {
+  const experiment = job.experiment_id ? (
+    <Link href={`/experiments/${job.experiment_id}`}>{job.experiment_name}</Link>
+  ) : (
+    job.experiment_name
+  );
+  const facts: (Fact | false)[] = [
+    [t("jobs.experiment"), experiment],
+    [t("jobs.accelerators"), accelerators(job)],
+    [t("jobs.engine"), job.engine],
+    [t("jobs.user"), job.user],
+    [t("jobs.retries"), t("jobs.retriesOf", { count: Math.max(0, job.attempt_number - 1), max: job.max_retries })],
+    [t("jobs.submitted"), <ExactTime key="created" ms={job.created_ms} />],
+    job.started_ms !== null && [t("jobs.started"), <ExactTime key="started" ms={job.started_ms} />],
+    job.ended_ms !== null && [t("jobs.ended"), <ExactTime key="ended" ms={job.ended_ms} />],
+    job.cancel_requested_by !== null && [t("jobs.cancelledBy"), job.cancel_requested_by],
+    job.logs_removed_ms !== null && [t("jobs.logsRemoved"), <ExactTime key="removed" ms={job.logs_removed_ms} />],
+    job.logs_removed_ms === null &&
+      job.logs_expire_ms !== null && [t("jobs.logsExpire"), <ExactTime key="expire" ms={job.logs_expire_ms} />],
+  ];
+  return facts.filter((fact): fact is Fact => fact !== false);
+}
+
+/** Where the code came from. The keys are the submitter's own, so they are shown as they are. */
+function Provenance({ provenance }: { readonly provenance: Readonly<Record<string, unknown>> }) {
+  const facts = Object.entries(provenance)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(
+      ([key, value]): Fact => [
+        key,
+        <span key={key} className="mono">
+          {provenanceText(value)}
+        </span>,
+      ],
+    );
+  if (facts.length === 0) return null;
+  return (
+    <div>
+      <h2 className="section-header">{t("jobs.code")}</h2>
+      <Facts facts={facts} />
+    </div>
+  );
+}
+
+function provenanceText(value: unknown): string {
+  if (typeof value === "number") return new Intl.NumberFormat(currentLanguage()).format(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
