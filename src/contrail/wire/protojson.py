@@ -82,14 +82,15 @@ def _parse_float(text: str) -> float:
 
 
 def _load(body: bytes) -> Mapping[str, Any]:
-    value: Any = body
+    try:
+        value: Any = body.decode()
+    except UnicodeDecodeError:
+        raise InvalidParameterValue("The request body is not valid UTF-8") from None
     for _ in range(2):  # old clients encode twice
         if not value.strip():
             return {}
         try:
             value = json.loads(value, parse_float=_parse_float)
-        except UnicodeDecodeError:
-            raise InvalidParameterValue("The request body is not valid UTF-8") from None
         except (ValueError, RecursionError) as error:
             raise InvalidParameterValue(f"The request body is not valid JSON: {_reason(error)}") from None
         if not isinstance(value, str):

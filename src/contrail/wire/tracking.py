@@ -427,7 +427,7 @@ class RunAnswer(Answer):
     info: RunInfoAnswer
     data: RunDataAnswer
     inputs: InputsAnswer
-    outputs: OutputsAnswer
+    outputs: OutputsAnswer | UnsetType
 
 
 class ExperimentCreated(Answer):
@@ -532,8 +532,8 @@ def run_info_answer(info: RunInfo) -> RunInfoAnswer:
     )
 
 
-def run_answer(run: Run) -> RunAnswer:
-    """A run as MLflow's clients read it."""
+def run_answer(run: Run, *, created: bool = False) -> RunAnswer:
+    """A run as MLflow's clients read it; `created`: as the answer to its creation."""
     return RunAnswer(
         info=run_info_answer(run.info),
         data=RunDataAnswer(
@@ -542,7 +542,7 @@ def run_answer(run: Run) -> RunAnswer:
             tags=[TagAnswer(tag.key, tag.value) for tag in run.tags],
         ),
         inputs=InputsAnswer([_input_answer(entry) for entry in run.inputs]),
-        outputs=OutputsAnswer(),
+        outputs=UNSET if created else OutputsAnswer(),
     )
 
 

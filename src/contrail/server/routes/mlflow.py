@@ -113,7 +113,7 @@ def _datasets_found(tracking: Tracking, message: wire.SearchDatasets) -> bytes:
 def _runs(tracking: Tracking) -> dict[tuple[str, str], Rpc]:
     runs, writes = tracking.runs, wire.WRITES
     return {
-        ("POST", "runs/create"): Write(writes["runs/create"], runs.create_from, _run_found),
+        ("POST", "runs/create"): Write(writes["runs/create"], runs.create_from, _run_created),
         ("GET", "runs/get"): Read(_OF_RUN, lambda m: _run_found(runs.get(wire.run_id_of(m)))),
         ("POST", "runs/update"): Write(writes["runs/update"], runs.update, _run_updated),
         ("POST", "runs/delete"): Write(_OF_RUN, runs.delete),
@@ -132,6 +132,10 @@ def _runs(tracking: Tracking) -> dict[tuple[str, str], Rpc]:
 
 def _run_found(run: Run) -> bytes:
     return _encode(wire.RunFound(wire.run_answer(run)))
+
+
+def _run_created(run: Run) -> bytes:
+    return _encode(wire.RunFound(wire.run_answer(run, created=True)))
 
 
 def _run_updated(info: RunInfo) -> bytes:
