@@ -187,3 +187,4 @@ class AgentSpec:
     dependencies: list[str] = field(default_factory=list)
     gpu_ids: list[str] = field(default_factory=list)
     timeout_s: float | None = None
+    spool_max_bytes: int = 4 * 1024**3
