@@ -260,4 +260,5 @@ export interface LogStats {
   first_time_ns: number | null;
   last_time_ns: number | null;
   buckets: [infos: number, warnings: number, errors: number][];
+  scanned_to_ns?: number | null;
 }
