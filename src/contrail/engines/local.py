@@ -50,10 +50,16 @@ class LocalEngine:
 
     name = "local"
 
-    def __init__(self, settings: Settings, monotonic: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        settings: Settings,
+        monotonic: Callable[[], float] = time.monotonic,
+        agent: Sequence[str] = (sys.executable, "-m", "contrail.agent"),
+    ):
         self._settings = settings
         self._root = settings.data_path / "attempts"
         self._monotonic = monotonic
+        self._agent = agent  # the work folder is added
         self._declared = gpus.declared(settings.local_gpus) if settings.local_gpus else None
         self._capacity: tuple[float, Capacity] | None = None
         self._children: dict[Path, subprocess.Popen[bytes]] = {}  # only to reap them
@@ -135,7 +141,7 @@ class LocalEngine:
                     return  # an agent holds it: it was started just before the last server died
                 raise
             child = subprocess.Popen(
-                [sys.executable, "-m", "contrail.agent", str(folder)],
+                [*self._agent, str(folder)],
                 cwd=folder,
                 env=_environment(os.environ, folder),
                 stdin=subprocess.DEVNULL,

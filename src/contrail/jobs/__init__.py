@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from contrail.engines import gpus
@@ -51,29 +52,30 @@ class Jobs:
         engines: Mapping[str, Engine],
         server_address: Callable[[], str],
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ):
         self._parts = Parts(database, tracking, logs, blobs, settings, engines, server_address, clock)
-        self.agents = Agents(self._parts)
+        self.agents = Agents(self._parts, monotonic)
         self.code = CodeArchives(self._parts)
-        self._supervisor = Supervisor(self._parts, self.agents)
+        self.supervisor = Supervisor(self._parts, self.agents, monotonic)
 
     def start(self) -> None:
         """Begin to supervise."""
-        self._supervisor.start()
+        self.supervisor.start()
 
     def stop(self) -> None:
         """Stop supervising. Agents go on by themselves and are found again."""
-        self._supervisor.stop()
+        self.supervisor.stop()
 
     @property
-    def engines(self) -> tuple[str, ...]:
+    def engines(self) -> Sequence[str]:
         """Names of the engines that workloads can ask for."""
-        return tuple(self._parts.engines)
+        return sorted(self._parts.engines)
 
-    def accelerators(self) -> tuple[str, ...]:
+    def accelerators(self) -> builtins.list[str]:
         """Accelerator types that some engine has, as a workload names them."""
         models = {gpu.name for engine in self._parts.engines.values() for gpu in engine.capacity().gpus}
-        return ("CPU", *(f"GPU_1x{gpus.model_of(name)}" for name in sorted(models)))
+        return ["CPU", *(f"GPU_1x{gpus.model_of(name)}" for name in sorted(models))]
 
     def submit(self, message: wire.Submit) -> wire.Submitted:
         """Create a queued job run. Raises `InvalidParameterValue` that names the field; then nothing is stored."""
