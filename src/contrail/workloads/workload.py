@@ -166,7 +166,7 @@ def _path_problems(workload: Workload, document: Document, base_dir: Path | None
             inside = ("snapshot",) if "snapshot" in document.data["code_source"] else ()
             wrong = f"'{root}' is not a folder" if root.exists() else f"there is no folder '{root}'"
             problems.append(_problem(document, ("code_source", *inside, "root_path"), wrong))
-    return problems
+    return sorted(problems, key=lambda problem: problem.line or 0)
 
 
 def _file_problem(file: str, base_dir: Path | None) -> str | None:
