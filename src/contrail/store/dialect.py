@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Executable, Table
+from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
 T = TypeVar("T")
@@ -24,20 +25,18 @@ def insert_into(dialect: str, table: Table) -> Insert:
 
 def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows; where the primary key exists already, the other columns take the new values."""
-    if not rows:
-        return
-    statement = insert_into(connection.dialect.name, table)
-    keys = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+    if rows:
+        names = tuple(rows[0])
+        _upsert(table, names).execute_many(connection, [tuple(row[name] for name in names) for row in rows])
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> int:
     """Insert the rows that break no unique rule, leave out the others; returns how many went in."""
     if not rows:
         return 0
-    statement = insert_into(connection.dialect.name, table).on_conflict_do_nothing()
-    return connection.execute(statement, rows).rowcount
+    names = tuple(rows[0])
+    values = [tuple(row[name] for name in names) for row in rows]
+    return _insert_new(table, names).execute_many(connection, values)
 
 
 def slices(values: Iterable[T], size: int = IN_LIST_MAX) -> Iterator[list[T]]:
@@ -107,10 +106,9 @@ class Prepared:
         """Run it once."""
         return self._run(connection, values)
 
-    def execute_many(self, connection: Connection, rows: list[tuple[Any, ...]]) -> None:
-        """Run it for each row."""
-        if rows:
-            self._run(connection, rows if len(rows) > 1 else rows[0])
+    def execute_many(self, connection: Connection, rows: list[tuple[Any, ...]]) -> int:
+        """Run it for each row; returns how many rows of the table that touched."""
+        return self._run(connection, rows if len(rows) > 1 else rows[0]).rowcount if rows else 0
 
     def _run(self, connection: Connection, values: Any) -> CursorResult[Any]:
         sql, order = self._sql(connection)
@@ -131,3 +129,24 @@ class Prepared:
             order = None if positions is None else tuple(self._names.index(name) for name in positions)
             self._compiled[dialect.name] = (compiled.string, order)
         return self._compiled[dialect.name]
+
+
+@cache
+def _upsert(table: Table, names: tuple[str, ...]) -> Prepared:
+    keys = [column.name for column in table.primary_key]
+
+    def build(dialect: str) -> Executable:
+        statement = insert_into(dialect, table).values({name: bindparam(name) for name in names})
+        changed = {name: statement.excluded[name] for name in names if name not in keys}
+        return statement.on_conflict_do_update(index_elements=keys, set_=changed)
+
+    return Prepared(names, build)
+
+
+@cache
+def _insert_new(table: Table, names: tuple[str, ...]) -> Prepared:
+    def build(dialect: str) -> Executable:
+        values: dict[str, Any] = {name: bindparam(name) for name in names}
+        return insert_into(dialect, table).values(values).on_conflict_do_nothing()
+
+    return Prepared(names, build)

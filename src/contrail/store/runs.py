@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, select
+from sqlalchemy import Connection, Executable, Row, bindparam, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as update_table
 
@@ -28,7 +28,7 @@ from contrail.model.tracking import (
     Tag,
 )
 from contrail.store import keys, numbers
-from contrail.store.dialect import Prepared, insert_new, slices, upsert
+from contrail.store.dialect import Prepared, insert_into, insert_new, slices, upsert
 from contrail.store.tables import (
     datasets,
     experiments,
@@ -43,6 +43,30 @@ from contrail.store.tables import (
 RUN_NAME_TAG = "mlflow.runName"
 NAN = float("nan")
 
+_NEW_COLUMNS = (
+    "run_uuid",
+    "experiment_id",
+    "name",
+    "user_id",
+    "status",
+    "start_ms",
+    "lifecycle",
+    "artifact_uri",
+)
+
+
+def _create(dialect: str) -> Executable:
+    values: dict[str, Any] = {name: bindparam(name) for name in _NEW_COLUMNS}
+    return insert_into(dialect, runs).values(values).on_conflict_do_nothing().returning(runs.c.id)
+
+
+_CREATE = Prepared(_NEW_COLUMNS, _create)
+_EXPERIMENT = Prepared(
+    ["id"],
+    lambda _: select(experiments.c.artifact_location, experiments.c.lifecycle).where(
+        experiments.c.id == bindparam("id")
+    ),
+)
 _INFO_BY_UUID = Prepared(["run_uuid"], lambda _: select(runs).where(runs.c.run_uuid == bindparam("run_uuid")))
 
 
@@ -89,24 +113,35 @@ def create(
     """
     location = _active_experiment_location(connection, experiment_id)
     run_uuid = run_uuid or uuid.uuid4().hex
-    row = {
-        "run_uuid": run_uuid,
-        "experiment_id": experiment_id,
-        "name": name,
-        "user_id": user_id,
-        "status": int(RunStatus.RUNNING),
-        "start_ms": now_ms if start_ms is None else start_ms,
-        "end_ms": None,
-        "lifecycle": Lifecycle.ACTIVE,
-        "deleted_ms": None,
-        "artifact_uri": artifact_uri or f"{location.rstrip('/')}/{run_uuid}/artifacts",
-    }
-    if insert_new(connection, runs, [row]) == 0:
+    info = RunInfo(
+        run_id=run_uuid,
+        experiment_id=experiment_id,
+        name=name,
+        user_id=user_id,
+        status=RunStatus.RUNNING,
+        start_ms=now_ms if start_ms is None else start_ms,
+        end_ms=None,
+        artifact_uri=artifact_uri or f"{location.rstrip('/')}/{run_uuid}/artifacts",
+        lifecycle=Lifecycle.ACTIVE,
+    )
+    made = _CREATE.execute(
+        connection,
+        (
+            run_uuid,
+            experiment_id,
+            name,
+            user_id,
+            int(info.status),
+            info.start_ms,
+            "active",
+            info.artifact_uri,
+        ),
+    ).first()
+    if made is None:
         raise ResourceAlreadyExists(f"Run with id={run_uuid} already exists")
-    found = _row(connection, run_uuid)
     values = {tag.key: tag.value for tag in tags} | {RUN_NAME_TAG: name}
-    upsert(connection, run_tags, tag_rows(found.id, values))
-    return Run(info(found), tags=tuple(Tag(key, value) for key, value in sorted(values.items())))
+    upsert(connection, run_tags, tag_rows(made[0], values))
+    return Run(info, tags=tuple(Tag(key, value) for key, value in sorted(values.items())))
 
 
 def get(connection: Connection, run_uuid: str) -> Run:
