@@ -33,7 +33,7 @@ from contrail.model.settings import Settings
 log = logging.getLogger(__name__)
 
 MASTER_ADDR = "127.0.0.1"
-MARK = "CONTRAIL_NODE_DIR"  # inherited by all that an agent starts, so that leftovers can be told apart
+MARK = "CONTRAIL_WORK_DIR"  # the agent hands it to all that it starts, so that leftovers can be told apart
 CAPACITY_KEPT_S = 10.0  # how long an answer of the GPU driver is used again
 KILL_ROUNDS = 50  # a tree that forks while it is killed is killed again
 KILL_PAUSE_S = 0.02

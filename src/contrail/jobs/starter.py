@@ -184,6 +184,7 @@ class Starter:
                 dependencies=list(workload.dependencies),
                 gpu_ids=list(gpu_ids[node]),
                 timeout_s=workload.timeout_s,
+                spool_max_bytes=settings.spool_max_bytes,
             )
             for node in range(attempt.num_nodes)
         )
