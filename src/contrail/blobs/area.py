@@ -63,3 +63,6 @@ class Area(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove a blob, or a folder with all in it; nothing there is fine."""
+
+    def free_bytes(self) -> int | None:
+        """Room for new bytes where that is known."""

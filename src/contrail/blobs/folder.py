@@ -33,6 +33,8 @@ from contrail.model.errors import (
 log = logging.getLogger(__name__)
 
 UPLOADS = RESERVED + "-uploads"
+# Gigabytes that wait in memory for the disk would hold up the database's own syncs for seconds.
+_SYNC_BYTES = 32 * 1024 * 1024
 
 
 class Folder:
@@ -122,8 +124,8 @@ class Folder:
             else:
                 target.unlink()
 
-    def free_bytes(self) -> int:
-        """Free space for new bytes."""
+    def free_bytes(self) -> int | None:
+        """See `Area`."""
         place = next(folder for folder in (self._root, *self._root.parents) if folder.exists())
         return shutil.disk_usage(place).free
 
@@ -150,6 +152,7 @@ class FileUpload:
             self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666
         )
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._unsynced = 0
 
     def write(self, data: bytes) -> None:
         """See `Upload`."""
@@ -157,6 +160,10 @@ class FileUpload:
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]
+            self._unsynced += len(data)
+            if self._unsynced >= _SYNC_BYTES:
+                os.fdatasync(self._descriptor)
+                self._unsynced = 0
 
     def commit(self) -> None:
         """See `Upload`."""

@@ -95,6 +95,10 @@ class Remote:
             for batch in obstore.list(self._store, f"{path}/", chunk_size=1000):
                 obstore.delete(self._store, [meta["path"] for meta in batch])
 
+    def free_bytes(self) -> int | None:
+        """See `Area`."""
+        return None
+
 
 class RemoteUpload:
     """Bytes on their way into an object; see `Upload`. Sent on in parts, so memory stays flat."""
