@@ -1,21 +1,24 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-const outDir = "../src/contrail/web/dist";
 const COMPRESSIBLE = /\.(js|css|html|svg|json)$/;
 /** Below one packet a compressed twin saves nothing. */
 const COMPRESS_MIN_BYTES = 1024;
 
 /** Writes `.gz` and `.br` beside each asset, so that the server never compresses the same file twice. */
 function precompress(): Plugin {
+  let outDir = "";
   return {
     name: "precompress",
     apply: "build",
+    configResolved(config) {
+      outDir = resolve(config.root, config.build.outDir);
+    },
     async closeBundle() {
       const names = await readdir(outDir, { recursive: true });
       await Promise.all(names.filter((name) => COMPRESSIBLE.test(name)).map((name) => compress(join(outDir, name))));
@@ -41,7 +44,7 @@ export default defineConfig({
   base: "./",
   plugins: [react(), precompress()],
   build: {
-    outDir,
+    outDir: "../src/contrail/web/dist",
     emptyOutDir: true,
     target: "es2023",
     // The content security policy forbids data: addresses.

@@ -1,4 +1,4 @@
-import { Component, type ReactNode, useState } from "react";
+import { Component, lazy, type ReactNode, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useShortcuts } from "./lib/keys";
 import { type Language, loadLanguage, rememberLanguage, t } from "./messages";
@@ -9,6 +9,8 @@ import { EmptyState } from "./ui/EmptyState";
 import { Mark } from "./ui/Mark";
 import { ShortcutSheet } from "./ui/ShortcutSheet";
 import { Toasts } from "./ui/Toast";
+
+const Palette = lazy(() => import("./features/palette/Palette"));
 
 const PLACES = [
   { href: "/experiments", label: "nav.experiments", also: ["/runs", "/compare"] },
@@ -33,10 +35,12 @@ export function App() {
 function Shell() {
   const [location, navigate] = useLocation();
   const [sheet, setSheet] = useState(false);
+  const [palette, setPalette] = useState(false);
   useShortcuts([
     { keys: "g h", label: t("keys.home"), run: () => navigate("/") },
     { keys: "g e", label: t("keys.experiments"), run: () => navigate("/experiments") },
     { keys: "g j", label: t("keys.jobs"), run: () => navigate("/jobs") },
+    { keys: "mod+k", label: t("keys.palette"), run: () => setPalette(true) },
     { keys: "?", label: t("keys.sheet"), run: () => setSheet(true) },
   ]);
   return (
@@ -62,6 +66,7 @@ function Shell() {
           ))}
         </nav>
         <div className="bar-end">
+          <IconButton icon="search" label={t("nav.search")} onClick={() => setPalette(true)} />
           <IconButton icon="keyboard" label={t("nav.shortcuts")} onClick={() => setSheet(true)} />
           <IconButton icon="settings" label={t("nav.settings")} onClick={() => navigate("/settings")} />
         </div>
@@ -72,6 +77,11 @@ function Shell() {
         </Boundary>
       </main>
       {sheet && <ShortcutSheet onClose={() => setSheet(false)} />}
+      {palette && (
+        <Suspense>
+          <Palette onClose={() => setPalette(false)} />
+        </Suspense>
+      )}
       <Toasts />
     </div>
   );

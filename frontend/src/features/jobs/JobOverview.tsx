@@ -6,7 +6,7 @@ import { formatBytes } from "../../lib/format";
 import { currentLanguage, t } from "../../messages";
 import { StatusBadge } from "../../ui/StatusBadge";
 import { Duration, ExactTime, Time } from "../../ui/Time";
-import { accelerators, attemptStatus, endReason } from "./labels";
+import { accelerators, attemptStatus, endReason, nodeStatus } from "./labels";
 
 export function JobOverview({ job }: { readonly job: JobRunDetail }) {
   return (
@@ -66,11 +66,9 @@ function Attempts({ job }: { readonly job: JobRunDetail }) {
                 <th scope="col">{t("jobs.tab.logs")}</th>
               </tr>
             </thead>
-            <tbody>
-              {[...job.attempts].reverse().map((attempt) => (
-                <AttemptRows key={attempt.attempt_id} job={job} attempt={attempt} />
-              ))}
-            </tbody>
+            {[...job.attempts].reverse().map((attempt) => (
+              <AttemptRows key={attempt.attempt_id} job={job} attempt={attempt} />
+            ))}
           </table>
         </div>
       )}
@@ -81,7 +79,7 @@ function Attempts({ job }: { readonly job: JobRunDetail }) {
 function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly attempt: Attempt }) {
   const reason = endReason(attempt);
   return (
-    <>
+    <tbody>
       <tr>
         <td>{attempt.number}</td>
         <td>
@@ -105,7 +103,7 @@ function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly at
       {attempt.nodes.map((node) => (
         <NodeRow key={node.node} node={node} />
       ))}
-    </>
+    </tbody>
   );
 }
 
@@ -121,7 +119,7 @@ function NodeRow({ node }: { readonly node: JobNode }) {
       <td />
       <td>
         <span className="node-name">
-          {t("jobs.node", { node: node.node })} <StatusBadge status={node.state} />
+          {t("jobs.node", { node: node.node })} <StatusBadge status={nodeStatus(node)} />
         </span>
       </td>
       <td>

@@ -77,17 +77,21 @@ function NoJobs({ filtered }: { readonly filtered: boolean }) {
 function jobColumns(): TableColumn<JobRunSummary>[] {
   return [
     {
+      id: "id",
+      label: t("jobs.idShort"),
+      width_px: 72,
+      pinned: true,
+      cell: (row) => <span className="muted">{row.job_run_id}</span>,
+    },
+    {
       id: "name",
       label: t("jobs.job"),
-      width_px: 280,
+      width_px: 260,
       pinned: true,
       cell: (row) => (
-        <span className="name-cell">
-          <span className="faint mono">{row.job_run_id}</span>
-          <Link href={`/jobs/${row.job_run_id}`} className="plain strong ellipsis">
-            {jobName(row)}
-          </Link>
-        </span>
+        <Link href={`/jobs/${row.job_run_id}`} className="plain strong" title={jobName(row)}>
+          {jobName(row)}
+        </Link>
       ),
     },
     {
@@ -99,7 +103,7 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
     {
       id: "experiment",
       label: t("jobs.experiment"),
-      width_px: 190,
+      width_px: 160,
       cell: (row) =>
         row.experiment_id ? (
           <Link href={`/experiments/${row.experiment_id}`} className="plain">
@@ -109,7 +113,7 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
           row.experiment_name
         ),
     },
-    { id: "accelerators", label: t("jobs.accelerators"), width_px: 130, cell: accelerators },
+    { id: "accelerators", label: t("jobs.accelerators"), width_px: 150, cell: accelerators },
     { id: "user", label: t("jobs.user"), width_px: 110, cell: (row) => row.user },
     {
       id: "attempt",

@@ -1,4 +1,5 @@
-import type { Attempt, JobRunSummary } from "../../api/types";
+import { isLive } from "../../api/queries";
+import type { Attempt, JobNode, JobRunSummary } from "../../api/types";
 import { t } from "../../messages";
 import { en } from "../../messages/en";
 
@@ -15,6 +16,12 @@ export function accelerators(job: JobRunSummary): string {
 /** Result where there is one, else state. */
 export function attemptStatus(attempt: Pick<Attempt, "state" | "result">): string {
   return attempt.result ?? attempt.state;
+}
+
+/** A node's state, or how its command ended. */
+export function nodeStatus({ state, exit_code }: Pick<JobNode, "state" | "exit_code">): string {
+  if (isLive(state) || exit_code === null) return state;
+  return exit_code === 0 ? "SUCCESS" : "FAILED";
 }
 
 /** Why an attempt ended, in words: cause, exit code, signal, which node. */

@@ -87,7 +87,7 @@ function Loaded({ experiment, known, experimentIds }: LoadedProps) {
         current={tab}
         navigate={navigate}
         items={[
-          { id: "runs", label: t("runs.tab"), href: href("runs"), count: runs.total },
+          { id: "runs", label: t("runs.tab"), href: href("runs") },
           { id: "charts", label: t("runs.charts"), href: href("charts") },
         ]}
       />

@@ -33,7 +33,7 @@ const WIDTHS: Readonly<Record<string, number>> = {
 };
 const METRIC_PX = 104;
 const TEXT_PX = 128;
-const MARK_PX = 34;
+const MARK_PX = 42;
 
 export function RunsTable({ rows, total, view, change, selection, onEndReached, empty }: RunsTableProps) {
   const columns = useColumns(view, rows, selection);

@@ -50,4 +50,10 @@ export const common = {
   "keys.sheet": "Show this sheet",
   "keys.palette": "Quick search",
   "keys.off": "Single-key shortcuts are switched off in settings.",
+  "palette.hint": "Experiment, run or job; a name or an ID",
+  "palette.none": "Nothing found",
+  "palette.page": "Page",
+  "palette.experiment": "Experiment",
+  "palette.run": "Run",
+  "palette.job": "Job",
 } as const;

@@ -19,6 +19,7 @@ export const jobs = {
   "jobs.noneHint": "A job is a workload that Contrail runs for you. Submit one:",
   "jobs.noneMatch": "No job matches",
   "jobs.id": "Job {id}",
+  "jobs.idShort": "ID",
   "jobs.idName": "job ID",
   "jobs.tab.overview": "Overview",
   "jobs.tab.logs": "Logs",

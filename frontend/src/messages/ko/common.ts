@@ -53,4 +53,10 @@ export const common: Translation<typeof en> = {
   "keys.sheet": "단축키 목록 보기",
   "keys.palette": "빠른 검색",
   "keys.off": "단일 키 단축키가 설정에서 꺼져 있습니다.",
+  "palette.hint": "실험, 실행, 작업의 이름이나 ID",
+  "palette.none": "찾은 항목이 없습니다",
+  "palette.page": "페이지",
+  "palette.experiment": "실험",
+  "palette.run": "실행",
+  "palette.job": "작업",
 };

@@ -22,6 +22,7 @@ export const jobs: Translation<typeof en> = {
   "jobs.noneHint": "작업은 Contrail이 대신 실행하는 워크로드입니다. 하나 제출해 보세요.",
   "jobs.noneMatch": "조건에 맞는 작업이 없습니다",
   "jobs.id": "작업 {id}",
+  "jobs.idShort": "ID",
   "jobs.idName": "작업 ID",
   "jobs.tab.overview": "개요",
   "jobs.tab.logs": "로그",
