@@ -19,35 +19,12 @@ OOM_SCORE = "500"  # when memory runs out, the workload goes before the agent an
 # of the server: users pass what they need by `env_variables`.
 _INHERITED = frozenset(
     [
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TERM",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "LIBRARY_PATH",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "ALL_PROXY",
-        "NO_PROXY",
-        "http_proxy",
-        "https_proxy",
-        "all_proxy",
-        "no_proxy",
-        "HF_HOME",
-        "TORCH_HOME",
-        "HOSTNAME",
+        *("HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "PATH", "TMPDIR", "TEMP", "TMP"),
+        *("LANG", "LANGUAGE", "TZ", "TERM", "LD_LIBRARY_PATH", "LIBRARY_PATH"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+        *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+        *("HF_HOME", "TORCH_HOME"),
     ]
 )
 _INHERITED_PREFIXES = (
@@ -79,7 +56,7 @@ def workload_environment(
     if prepared.environment is not None:
         environ["VIRTUAL_ENV"] = str(prepared.environment)
     _reach_loopback_directly(environ)
-    environ |= _rendezvous(spec) | _tracking(spec, tracking_uri) | _places(spec, prepared)
+    environ |= _rendezvous(spec) | _tracking(spec, tracking_uri) | _places(prepared)
     environ |= {"PYTHONUNBUFFERED": "1", "CUDA_VISIBLE_DEVICES": ",".join(spec.gpu_ids)}
     if spec.gpu_ids and all(gpu.isdecimal() for gpu in spec.gpu_ids):
         environ["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # numbers mean the driver's order
@@ -119,7 +96,7 @@ def _tracking(spec: AgentSpec, tracking_uri: str) -> dict[str, str]:
     }
 
 
-def _places(spec: AgentSpec, prepared: Prepared) -> dict[str, str]:
+def _places(prepared: Prepared) -> dict[str, str]:
     places = {}
     if prepared.code is not None:
         places["CODE_SOURCE_PATH"] = str(prepared.code)

@@ -443,7 +443,7 @@ def _pieces(link: Link, response: Any) -> Iterator[bytes]:
 
 # ---------------------------------------------------------------- new runs
 
-_ADJECTIVES = [
+_ADJECTIVES = (
     "able",
     "bold",
     "calm",
@@ -452,38 +452,26 @@ _ADJECTIVES = [
     "fair",
     "glad",
     "keen",
-    "light",
     "merry",
-    "neat",
     "proud",
-    "quick",
     "rare",
-    "sunny",
-    "vivid",
     "wise",
-]
-_NOUNS = [
-    "auk",
+)
+_NOUNS = (
     "bass",
     "crow",
     "deer",
     "elk",
     "finch",
-    "goat",
     "hare",
-    "ibis",
-    "jay",
     "koi",
     "lark",
     "mink",
     "newt",
     "owl",
     "perch",
-    "quail",
-    "rook",
     "seal",
-    "tern",
-]
+)
 
 
 def _name_of_new_run(given: str, tags: Mapping[str, Tag]) -> str:

@@ -170,7 +170,8 @@ class RelayLane(Lane):
                 return
             self._urged.wait(LINGER_S)
             self._urged.clear()
-            self._collect(position)
+            if not self._collect(position):
+                return
         try:
             answer = self._link.request(
                 "POST", self._target, self._body, {"content-type": "application/json"}
@@ -186,11 +187,17 @@ class RelayLane(Lane):
         else:
             self._reject(answer)
 
-    def _collect(self, position: int) -> None:
+    def _collect(self, position: int) -> bool:
+        """Make the request at hand; False when there are only numbers that were left out."""
+        end = self._spool.end
         records = self._spool.read(position, bytes_max=RELAY_REQUEST_BYTES, records_max=self._records_max)
+        if not records:
+            self._spool.ack(end)
+            return False
         sent = list(outgoing(records))
         self._batch = [(out.item.seq, out.writes, out.item.path) for out in sent]
         self._body = msgspec.json.encode(RelayBatch([out.item for out in sent]))
+        return True
 
     def _accept(self, answer: RelayAnswer) -> None:
         by_seq = {seq: (writes, path) for seq, writes, path in self._batch}
