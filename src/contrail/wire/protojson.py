@@ -132,12 +132,12 @@ def _build(kind: type[T], given: Mapping[str, Any], path: str, *, from_query: bo
         name = field.encode_name
         where = f"{path}.{name}" if path else name
         value = _pick(given, name, where)
+        if from_query and value is not None:
+            value = _from_query(field.type, value)
         if value is None or (field.required and value == ""):
             if field.required:
                 raise missing(where)
             continue
-        if from_query:
-            value = _from_query(field.type, value)
         values[field.name] = _convert(field.type, value, where)
     return kind(**values)
 
