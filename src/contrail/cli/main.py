@@ -122,12 +122,13 @@ def _surprise(error: Exception, arguments: list[str]) -> int:
     from contrail.cli.output import Output
     from contrail.model.errors import InternalError
 
-    if "--debug" in arguments:
+    debug = "--debug" in arguments or arguments[:1] == ["server"]  # whoever runs a server wants to see where
+    if debug:
         import traceback
 
         traceback.print_exc()
     text = f"contrail failed unexpectedly ({type(error).__name__}: {error})"
-    hint = "" if "--debug" in arguments else "; repeat the command with --debug to see where"
+    hint = "" if debug else "; repeat the command with --debug to see where"
     Output(as_json=_wants_json(arguments)).error(InternalError(text + hint))
     return 1
 

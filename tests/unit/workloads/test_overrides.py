@@ -94,7 +94,10 @@ def test_problems_keep_the_lines_of_the_original_file() -> None:
 
 def test_an_alias_elsewhere_does_not_change_along() -> None:
     """A value shared by an alias is changed only where the override says."""
-    text = "experiment_name: a\ncommand: x\ncompute: &c {accelerator_type: CPU, num_accelerators: 1}\nparameters: {c: *c}\n"
+    text = (
+        "experiment_name: a\ncommand: x\n"
+        "compute: &c {accelerator_type: CPU, num_accelerators: 1}\nparameters: {c: *c}\n"
+    )
     merged, _ = apply_overrides(text, ["compute.num_accelerators=2"])
     workload = load(merged)
     assert workload.accelerators.total == 2
