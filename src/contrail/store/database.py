@@ -12,11 +12,15 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
+from contrail.store import keys
 from contrail.store.tables import metadata
 from contrail.store.writer import Writer
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 HEAD = "0001"  # the newest migration; a test compares it with the folder
+# Memory is bounded by readers × their cache + the writer's.
+_CACHE_KIB_WRITER, _CACHE_KIB_READER = 32 * 1024, 12 * 1024
+_WAL_KEPT_BYTES = 64 * 1024 * 1024
 _FREE_PAGES_KEPT, _FREE_PAGES_AT_ONCE = 2_000, 2_000
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 
@@ -93,9 +97,19 @@ class Database:
         engine = create_engine(
             self.url, poolclass=QueuePool, pool_size=pool_size, max_overflow=0, pool_timeout=60
         )
+        if writing:  # readers see committed keys only, and end every read with a rollback
+            event.listen(engine, "rollback", _forget)
+            event.listen(engine, "rollback_savepoint", _forget)
         if self.dialect == "sqlite":
-            _tune_sqlite(engine, _SYNCHRONOUS[durability], begin="BEGIN IMMEDIATE" if writing else "BEGIN")
+            _tune_sqlite(engine, _SYNCHRONOUS[durability], writing=writing)
+        elif not writing:
+            # A reader reads chunks and blocks, rows and their data in several queries of one moment.
+            engine = engine.execution_options(isolation_level="REPEATABLE READ")
         return engine
+
+
+def _forget(connection: Connection, *_savepoint: Any) -> None:
+    keys.forget(connection.info)
 
 
 def _version(connection: Connection) -> str | None:
@@ -116,7 +130,7 @@ def _shrink(connection: Connection) -> None:
         connection.exec_driver_sql(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").all()
 
 
-def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
+def _tune_sqlite(engine: Engine, synchronous: str, *, writing: bool) -> None:
     """WAL with the wanted durability; SQLAlchemy, not the driver, begins transactions."""
 
     @event.listens_for(engine, "connect")
@@ -128,10 +142,10 @@ def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
             f"synchronous={synchronous}",
             "busy_timeout=30000",
             "foreign_keys=ON",
-            "cache_size=-65536",
+            f"cache_size=-{_CACHE_KIB_WRITER if writing else _CACHE_KIB_READER}",
             "temp_store=MEMORY",
-            "mmap_size=1073741824",
             "wal_autocheckpoint=4000",
+            f"journal_size_limit={_WAL_KEPT_BYTES}",
             "case_sensitive_like=ON",
         ):
             connection.execute(f"PRAGMA {pragma}")
@@ -140,4 +154,4 @@ def _tune_sqlite(engine: Engine, synchronous: str, *, begin: str) -> None:
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

@@ -46,21 +46,22 @@ def slices(values: Iterable[T], size: int = IN_LIST_MAX) -> Iterator[list[T]]:
         yield part
 
 
-def is_fatal(error: BaseException) -> bool:
-    """Whether nothing in the transaction can be trusted after `error`: the disk, the connection or a lock failed.
+def fatal_cause(error: BaseException) -> BaseException | None:
+    """What made the transaction untrustworthy: an error of the disk, the connection or a lock; None if nothing did.
 
-    Looks at everything that led to it, because undoing a savepoint in a broken transaction raises an error of its own.
+    Looks at everything that led to `error`, because undoing a savepoint in a broken transaction raises an error of
+    its own.
     """
-    links: BaseException | None = error
+    link: BaseException | None = error
     for _ in range(_ERROR_CHAIN_MAX):
-        if links is None:
-            return False
-        if getattr(links, "connection_invalidated", False) or _is_fatal_code(
-            getattr(links, "orig", None) or links
+        if link is None:
+            return None
+        if getattr(link, "connection_invalidated", False) or _is_fatal_code(
+            getattr(link, "orig", None) or link
         ):
-            return True
-        links = links.__cause__ or links.__context__
-    return False
+            return link
+        link = link.__cause__ or link.__context__
+    return None
 
 
 def _is_fatal_code(error: BaseException) -> bool:

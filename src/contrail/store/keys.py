@@ -1,11 +1,12 @@
 """Metric keys and their ids. Ids never change, so each connection remembers them.
 
-A rolled-back insert would leave a wrong id behind; `database` therefore forgets them on every rollback.
+A rolled-back insert would leave a wrong id behind; `database` therefore has the writing connection forget them on
+every rollback.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -23,18 +24,20 @@ def forget(info: dict[Any, Any]) -> None:
     info.pop(_NAMES, None)
 
 
-def known_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+def known_ids(connection: Connection, names: Collection[str]) -> dict[str, int]:
     """The ids of those keys that exist; may hold others too."""
     known: dict[str, int] = connection.info.setdefault(_IDS, {})
     missing = {name for name in names if name not in known}
+    if missing and len(known) > _REMEMBERED_MAX:
+        known = connection.info[_IDS] = {}
+        missing = set(names)
     if missing:
         _learn(connection, known, missing)
     return known
 
 
-def ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+def ids(connection: Connection, names: Collection[str]) -> dict[str, int]:
     """The ids of all the keys, creating those that are new; may hold others too. Only for writes."""
-    names = list(names)
     known = known_ids(connection, names)
     # Sorted, so that two processes that create the same keys do not wait for each other in a circle.
     new = sorted({name for name in names if name not in known})
@@ -44,7 +47,7 @@ def ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return known
 
 
-def names(connection: Connection, key_ids: Iterable[int]) -> dict[int, str]:
+def names(connection: Connection, key_ids: Collection[int]) -> dict[int, str]:
     """The names of the ids; may hold others too."""
     known: dict[int, str] = connection.info.setdefault(_NAMES, {})
     missing = {key_id for key_id in key_ids if key_id not in known}

@@ -19,7 +19,7 @@ from sqlalchemy import Connection as Connection  # layers above name it in their
 from sqlalchemy import Engine
 
 from contrail.model.errors import ContrailError, TemporarilyUnavailable
-from contrail.store.dialect import is_fatal
+from contrail.store.dialect import fatal_cause
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -116,10 +116,13 @@ class Writer:
         try:
             self._write(group)
         except Exception as error:  # the thread's outermost edge: a full disk, a lost database
-            log.exception("a group of %d writes was not committed", len(group))
+            reason = _reason(error)
+            log.error(
+                "a group of %d writes was not committed: %s", len(group), reason, exc_info=_unforeseen(error)
+            )
             for pending in group:
                 # One error object each: callers on several threads raise and annotate it.
-                pending.outcome = TemporarilyUnavailable(f"The write could not be stored: {_reason(error)}")
+                pending.outcome = TemporarilyUnavailable(f"The write could not be stored: {reason}")
         for pending in group:
             _answer(pending, pending.outcome)
 
@@ -137,7 +140,7 @@ class Writer:
             try:
                 _perform(connection, part)
             except Exception as error:
-                if is_fatal(error):
+                if fatal_cause(error):
                     raise
                 transaction.rollback()
                 if len(part) > 1 and not isinstance(error, ContrailError):
@@ -163,7 +166,7 @@ def _apply(connection: Connection, part: list[_Pending[Any]]) -> None:
         with connection.begin_nested():
             _perform(connection, part)
     except Exception as error:
-        if is_fatal(error):
+        if fatal_cause(error):
             raise
         if len(part) > 1 and not isinstance(error, ContrailError):
             for pending in part:
@@ -201,5 +204,10 @@ def _shutting_down() -> TemporarilyUnavailable:
 
 
 def _reason(error: Exception) -> str:
-    original = getattr(error, "orig", None)
-    return str(original if original is not None else error).splitlines()[0]
+    cause = fatal_cause(error) or error
+    return str(getattr(cause, "orig", None) or cause).splitlines()[0]
+
+
+def _unforeseen(error: Exception) -> Exception | None:
+    """A full disk needs no traceback in the log."""
+    return None if fatal_cause(error) else error
