@@ -55,6 +55,7 @@ export function ChartCard({ card, runs, view, range, onRange, height, onExpand, 
           range={range}
           onRange={onRange}
           height={height}
+          atLeast={card.atLeast}
           onWidth={setWidth}
           label={t("charts.label", { key: card.title, count: lines.length })}
         />

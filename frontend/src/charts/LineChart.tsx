@@ -23,6 +23,8 @@ interface LineChartProps {
   readonly range: Range | null;
   readonly onRange: (range: Range | null) => void;
   readonly height: number;
+  /** The y axis shows at least this. */
+  readonly atLeast?: Range | undefined;
   /** The accessible name. */
   readonly label: string;
   readonly onWidth?: (width: number) => void;
@@ -170,12 +172,16 @@ class Plot {
   }
 
   private measure(): void {
-    const { lines, view, range } = this.props.current;
+    const { lines, view, range, atLeast } = this.props.current;
     const whole = xExtent(lines, view.xLog);
     const unit: Range = view.xLog ? [1, 10] : [0, 1];
     const [from, to] = range ?? whole ?? unit;
     this.xRange = from < to ? [from, to] : axisRange([from, to], view.xLog ? "log" : "linear", 0);
     const seen = yExtent(lines, this.xRange, view.ignoreOutliers);
+    if (atLeast && view.y !== "log") {
+      this.yRange = seen ? [Math.min(seen[0], atLeast[0]), Math.max(seen[1], atLeast[1])] : atLeast;
+      return;
+    }
     this.yRange = seen ? axisRange(seen, view.y, 0.06) : view.y === "log" ? [0.1, 10] : [0, 1];
   }
 

@@ -8,6 +8,8 @@ export interface Card {
   /** Names of the lines when there are several keys. */
   readonly keyLabel?: (key: string) => string;
   readonly section: string;
+  /** The y axis shows at least this: a share of 3 % should look small. */
+  readonly atLeast?: readonly [number, number];
 }
 
 export interface Section {

@@ -1,4 +1,5 @@
 import { Fragment, type ReactNode, useMemo } from "react";
+import "./markdown.css";
 import { type Block, type Inline, parseMarkdown } from "../lib/markdown";
 
 /** Markdown as elements and text nodes. Its headings begin below the page's own. */
