@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -199,3 +203,98 @@ def make_workplace(tmp_path: Path) -> Iterator[Callable[..., Workplace]]:
 def place(make_workplace: Callable[..., Workplace]) -> Workplace:
     """A workplace."""
     return make_workplace()
+
+
+class Api:
+    """The jobs API of a live server."""
+
+    def __init__(self, server: Any):
+        self.server = server
+
+    def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
+        """Status and decoded JSON of one request; `body` is sent as it is when it is bytes."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.server.url}/api/contrail/v1/{path}", data=data, method=method)
+        request.add_header("Content-Type", "application/json")
+        if token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, _json(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, _json(error.read())
+
+    def submit(self, text: str, **fields: Any) -> int:
+        status, answer = self.call("POST", "job-runs", {"workload": text, **fields})
+        assert status == 200, answer
+        return answer["job_run_id"]
+
+    def job(self, job_run_id: int) -> dict[str, Any]:
+        return self.call("GET", f"job-runs/{job_run_id}")[1]
+
+    def wait(self, job_run_id: int, what: Callable[[dict[str, Any]], Any], timeout_s: float = 40) -> dict[str, Any]:
+        """The job run as soon as `what` is true of it."""
+        return wait_for(lambda: (job := self.job(job_run_id)) and what(job) and job, timeout_s, lambda: self.job(job_run_id))
+
+    def end(self, job_run_id: int, timeout_s: float = 40) -> dict[str, Any]:
+        """The job run once it is over."""
+        return self.wait(job_run_id, lambda job: job["state"] in {"TERMINATED", "INTERNAL_ERROR"}, timeout_s)
+
+    def text(self, job_run_id: int, attempt: int = 0, node: int = 0) -> str:
+        """The raw log of one node."""
+        path = f"/api/contrail/v1/job-runs/{job_run_id}/logs/download?raw=1&attempt={attempt}&node={node}"
+        return self.server.get(path).decode()
+
+    def wait_text(self, job_run_id: int, wanted: str, attempt: int = 0, node: int = 0) -> str:
+        """The raw log of one node once `wanted` is in it."""
+        return wait_for(lambda: (text := self._text_or_none(job_run_id, attempt, node)) and wanted in text and text)
+
+    def _text_or_none(self, job_run_id: int, attempt: int, node: int) -> str | None:
+        try:
+            return self.text(job_run_id, attempt, node)
+        except urllib.error.HTTPError:
+            return None
+
+
+def wait_for(condition: Callable[[], Any], timeout_s: float = 40, shown: Callable[[], Any] = lambda: "") -> Any:
+    """The first true value of `condition`."""
+    deadline = time.monotonic() + timeout_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited for {timeout_s} s; {shown()}"
+        time.sleep(0.05)
+    return value
+
+
+def _json(body: bytes) -> Any:
+    return json.loads(body) if body else None
+
+
+@pytest.fixture(name="wait_for")
+def _wait_for() -> Callable[..., Any]:
+    """Waits for a condition."""
+    return wait_for
+
+
+@pytest.fixture
+def api(server: Any) -> Api:
+    """The jobs API of a server of this test's own."""
+    return Api(server)
+
+
+@pytest.fixture
+def shared_api(shared_server: Any) -> Api:
+    """The jobs API of the shared server."""
+    return Api(shared_server)
+
+
+@pytest.fixture
+def make_api(make_server: Callable[..., Any]) -> Callable[..., Api]:
+    """The jobs API of a server with chosen settings."""
+    return lambda **environ: Api(make_server(**environ))
+
+
+@pytest.fixture
+def workplace_class() -> type[Workplace]:
+    """For tests that make many workplaces."""
+    return Workplace
