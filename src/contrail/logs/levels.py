@@ -48,7 +48,7 @@ SUSPICIOUS = (
     rb"|(?:level|levelname|severity|lvl)[\"'] ?: ?[\"']?[4-6]\d)|[WEF]\d{4,8} \d\d:\d\d|\x1b"
 )
 
-_GLOG = re.compile(rb"([IWEF])\d{4}(?:\d{4})? \d\d:\d\d:\d\d")
+_GLOG = re.compile(rb"\[?([IWEF])\d{4}(?:\d{4})? \d\d:\d\d:\d\d")
 _GLOG_LEVELS = {b"I": Level.INFO, b"W": Level.WARNING, b"E": Level.ERROR, b"F": Level.ERROR}
 _JSON = re.compile(
     rb"[\"'](?:level|levelname|severity|lvl|log\.level|loglevel|log_level)[\"'] ?: ?[\"']?(\w+)", re.I
@@ -65,7 +65,7 @@ _LEAD = re.compile(
     rb"(?!\s*[-+.\d]+\s*(?:$|[,;|]))",
     re.I,
 )
-_NPM = re.compile(rb"npm (ERR!|WARN|error|warn)\b")
+_NPM = re.compile(rb"npm (ERR!|WARN|error|warn)(?=\s|$)")
 _WARNINGS_MODULE = re.compile(rb"(?:\S.*?:\d+: )?(?:[A-Za-z_][\w.]*)?Warning: ")
 _EXCEPTION = re.compile(rb"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?::(?: |$)|$)")
 _DEATH = re.compile(

@@ -36,7 +36,7 @@ class File(msgspec.Struct, omit_defaults=True):
     """One entry of a listing; a folder has no size."""
 
     path: str
-    is_dir: bool = msgspec.field(default=False)
+    is_dir: bool
     file_size: int | None = None
 
 
@@ -52,6 +52,7 @@ def routes(services: Services) -> list[Route]:
     for prefix in ("/api/2.0", "/ajax-api/2.0"):
         found += [
             Route(f"{prefix}/mlflow/artifacts/list", handlers.list_of_run),
+            Route(f"{prefix}/mlflow/logged-models/search", _no_models, methods=["POST"]),
             Route(f"{prefix}/mlflow/get-artifact", handlers.get_of_run),
             Route(f"{prefix}/mlflow/upload-artifact", handlers.upload, methods=["POST"]),
             Route(f"{prefix}{PROXY}", handlers.list),
@@ -68,6 +69,11 @@ def routes(services: Services) -> list[Route]:
 
 async def _no_multipart(_request: Request) -> Response:
     raise NotImplementedHere("This server takes and gives artifacts in one request each; use PUT and GET")
+
+
+async def _no_models(_request: Request) -> Response:
+    # Clients ask for logged models whenever they list a folder of a run; none can have been created yet.
+    return Response(_NOTHING, media_type=JSON)
 
 
 class _Handlers:
@@ -103,7 +109,7 @@ class _Handlers:
         return await files.send(request, area, path)
 
     async def list_of_run(self, request: Request) -> Response:
-        below = request.query_params.get("path", "").strip("/")
+        below = request.query_params.get("path", "").rstrip("/")
 
         def read() -> Response:
             uri = self._artifact_uri(request)
