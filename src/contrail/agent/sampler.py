@@ -182,12 +182,10 @@ class Sampler:
     def _run(self) -> None:
         try:
             self._stopping.wait(SHORTEST_RATE_S)
-            while True:
-                ending = self._stopping.is_set()
+            self._take()
+            while not self._stopping.wait(self._interval_s):
                 self._take()
-                if ending:
-                    return
-                self._stopping.wait(self._interval_s)
+            self._take()
         except Exception:  # the thread's outermost edge
             log.exception("sampling ended")
 

@@ -111,9 +111,13 @@ def test_a_flipped_bit_ends_what_is_believed(tmp_path):
 def test_a_full_spool_refuses_and_changes_nothing(tmp_path):
     """Beyond its limit a spool raises, and takes records again once some are acknowledged."""
     spool = new(tmp_path, limit=300)
-    with pytest.raises(SpoolFull):
+
+    def fill() -> None:
         for number in range(100):
             spool.append(b"x" * 20 + b"%d" % number)
+
+    with pytest.raises(SpoolFull):
+        fill()
     end = spool.end
     assert [record.end for record in spool.read(0, bytes_max=1 << 20)] == list(range(1, end + 1))
     spool.ack(end)
