@@ -127,7 +127,9 @@ def _shrink(connection: Connection) -> None:
     free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
     pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     if free > max(_FREE_PAGES_KEPT, pages // 4):
-        connection.exec_driver_sql(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").all()
+        # It frees one page per step and gives no rows, so SQLAlchemy would stop after the first.
+        driver = connection.connection.driver_connection
+        driver.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").fetchall()  # type: ignore[union-attr]
 
 
 def _tune_sqlite(engine: Engine, synchronous: str, *, writing: bool) -> None:
