@@ -5,9 +5,9 @@ import { currentLanguage, t } from "../messages";
 import { IconButton } from "../ui/Button";
 import type { Card } from "./cards";
 import { type ChartLine, LineChart } from "./LineChart";
+import { LineSwatch } from "./LineSwatch";
 import { bucketsFor } from "./loader";
 import { type ChartView, countNonFinite, type NonFiniteCount, prepare, type Range, type XAxis } from "./series";
-import { LineSwatch } from "./Tooltip";
 import { durationLabel } from "./ticks";
 import { useSeries } from "./useSeries";
 

@@ -1,4 +1,35 @@
 import type { compare as en } from "../en/compare";
 import type { Translation } from "../types";
 
-export const compare: Translation<typeof en> = {};
+export const compare: Translation<typeof en> = {
+  "compare.title": "실행 {count}개 비교",
+  "compare.values": "값",
+  "compare.charts": "차트",
+  "compare.none": "비교할 실행이 없습니다",
+  "compare.noneHint": "실험의 표에서 실행을 선택하고 비교를 누르거나, 시도가 여러 개인 작업을 여세요.",
+  "compare.differing": "다른 값만",
+  "compare.metricValue": "메트릭 값",
+  "compare.last": "마지막",
+  "compare.min": "최소",
+  "compare.max": "최대",
+  "compare.base": "기준",
+  "compare.makeBase": "{name}을(를) 기준으로 비교",
+  "compare.remove": "{name} 제외",
+  "compare.run": "실행",
+  "compare.details": "세부 정보",
+  "compare.status": "상태",
+  "compare.started": "시작",
+  "compare.duration": "소요 시간",
+  "compare.user": "사용자",
+  "compare.experiment": "실험",
+  "compare.attempt": "시도",
+  "compare.params": "파라미터",
+  "compare.metrics": "메트릭",
+  "compare.tags": "태그",
+  "compare.allEqual": "{count}개 행은 모든 실행에서 같습니다",
+  "compare.best": "최고",
+  "compare.up": "높을수록 좋음",
+  "compare.down": "낮을수록 좋음",
+  "compare.noDirection": "최고값 없음",
+  "compare.lost": "실행 {count}개를 읽지 못해 제외했습니다.",
+};
