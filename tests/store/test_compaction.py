@@ -51,7 +51,7 @@ def test_chunks_are_bounded(store) -> None:
 
 
 def test_a_series_logged_point_by_point_ends_in_few_chunks(store) -> None:
-    """Short last chunks are merged, so many small compactions leave a handful of chunks; old full ones stay untouched."""
+    """Short last chunks are merged, so many small compactions leave a handful; full ones stay."""
     run_id = store.run()
     rewritten = 0
     for i in range(64):

@@ -21,7 +21,7 @@ HEAD = "0001"  # the newest migration; a test compares it with the folder
 # Memory is bounded by readers × their cache + the writer's.
 _CACHE_KIB_WRITER, _CACHE_KIB_READER = 32 * 1024, 12 * 1024
 _WAL_KEPT_BYTES = 64 * 1024 * 1024
-_FREE_PAGES_KEPT, _FREE_PAGES_AT_ONCE = 2_000, 2_000
+_FREE_PAGES_KEPT, _FREE_PAGES_AT_ONCE = 2_000, 1_000
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 
 
@@ -127,9 +127,10 @@ def _shrink(connection: Connection) -> None:
     free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
     pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     if free > max(_FREE_PAGES_KEPT, pages // 4):
-        # It frees one page per step and gives no rows, so SQLAlchemy would stop after the first.
-        driver = connection.connection.driver_connection
-        driver.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES_AT_ONCE})").fetchall()  # type: ignore[union-attr]
+        cursor = connection.connection.cursor()
+        for _ in range(min(free, _FREE_PAGES_AT_ONCE)):
+            cursor.execute("PRAGMA incremental_vacuum(1)")  # the driver would stop after one page anyway
+        cursor.close()
 
 
 def _tune_sqlite(engine: Engine, synchronous: str, *, writing: bool) -> None:
