@@ -175,7 +175,7 @@ class Client:
 
         until = time.monotonic() + self._retry_max_s
         for pause in (*_PAUSES_S, None):
-            failure: Exception
+            may_repeat = pause is not None and time.monotonic() + pause <= until
             try:
                 response = self._http().request(
                     method,
@@ -184,22 +184,19 @@ class Client:
                     headers=headers,
                     content=content() if content else None,
                 )
-                if not (response.status_code == 503 and repeatable and pause):
+                if not (response.status_code == 503 and repeatable and may_repeat):
                     return response
-                failure = errors.TemporarilyUnavailable()
-            except (httpx.ConnectError, httpx.ConnectTimeout) as wrong:
-                failure = wrong
-            except httpx.TransportError as wrong:
-                if not repeatable:
+            except (httpx.ConnectError, httpx.ConnectTimeout) as wrong:  # it was not sent
+                if not may_repeat:
+                    raise self._unreachable(wrong) from None
+            except httpx.TransportError as wrong:  # the server may have seen it
+                if not (repeatable and may_repeat):
                     raise self._interrupted(method, path, wrong) from None
-                failure = wrong
             except (httpx.InvalidURL, httpx.UnsupportedProtocol) as wrong:
                 raise errors.InvalidParameterValue(
                     f"'{self.address}' is not a server address: {wrong}"
                 ) from None
-            if pause is None or time.monotonic() + pause > until:
-                raise self._unreachable(failure) from None
-            time.sleep(pause)
+            time.sleep(pause or 0)
             self._find_again()
         raise AssertionError("the last pass returns or raises")
 
