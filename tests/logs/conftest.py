@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import uvicorn
 from sqlalchemy import insert, update
+from starlette.applications import Starlette
 
 from contrail.blobs.store import BlobStore
 from contrail.logs import LogFilter, Logs, records
+from contrail.model.errors import ContrailError
 from contrail.model.jobs import JobResult, JobState
 from contrail.model.logs import LogPiece
 from contrail.model.settings import Settings
+from contrail.server.errors import on_contrail_error
+from contrail.server.routes import logs as log_routes
 from contrail.store.database import Database
 from contrail.store.tables import attempt_nodes, attempts, job_runs
 from contrail.wire.logs import LogLine, LogPage
@@ -149,3 +157,20 @@ def make_bench(tmp_path: Path) -> Iterator[Callable[..., LogBench]]:
 def bench(make_bench: Callable[..., LogBench]) -> LogBench:
     """With chunks of 100 bytes, so that a few lines are several chunks."""
     return make_bench(log_chunk_bytes=100)
+
+
+@pytest.fixture
+def http(bench: LogBench) -> Iterator[str]:
+    """The log routes over the bench, served by uvicorn in a thread; the address."""
+    app = Starlette(
+        routes=log_routes.routes(SimpleNamespace(logs=bench.logs)),  # type: ignore[arg-type]
+        exception_handlers={ContrailError: on_contrail_error},
+    )
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/api/contrail/v1"
+    server.should_exit = True
+    thread.join(timeout=20)

@@ -18,6 +18,7 @@ from contrail.logs.segments import Lines, Segment, clean
 from contrail.model.errors import InvalidParameterValue
 from contrail.model.logs import ALL_LEVELS, Level
 
+_PREFIX = "(?m)"  # `^` and `$` mean the ends of a line
 PATTERN_MAX = 4096  # characters of a search
 _FEW = 16  # when at most one line in so many can match by level, look at those lines alone
 
@@ -26,7 +27,8 @@ _FEW = 16  # when at most one line in so many can match by level, look at those 
 class LogFilter:
     """Which lines are meant. `text` is a part of the line, or with `regex` a pattern in RE2's syntax.
 
-    `node` None means all nodes merged by time; the time bounds are inclusive.
+    `node` None means all nodes merged by time; the time bounds are inclusive. Making one with a pattern that is not
+    valid raises `InvalidParameterValue`.
     """
 
     node: int | None = None
@@ -36,6 +38,10 @@ class LogFilter:
     levels: frozenset[Level] = ALL_LEVELS
     from_ns: int | None = None
     to_ns: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.text:
+            _ = self.matcher  # a bad pattern is refused here, not in the middle of an answer
 
     @property
     def narrows(self) -> bool:
@@ -162,10 +168,11 @@ def _compile(pattern: bytes, case: bool) -> Any:
     options.never_nl, options.never_capture, options.log_errors = True, True, False
     options.case_sensitive = case
     try:
-        return re2.compile(b"(?m)" + pattern, options)
+        return re2.compile(_PREFIX.encode() + pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        said = said.replace(_PREFIX, "", 1)
         raise InvalidParameterValue(f"The search pattern is not valid: {said} (RE2 syntax)") from None
 
 

@@ -139,8 +139,6 @@ class Logs:
         if isinstance(source, int):
             source = self.of_attempt(source)
         wanted = wanted or LogFilter()
-        if wanted.text:
-            _ = wanted.matcher  # a bad pattern is refused even when there are no lines
         limit = max(1, min(limit if tail is None else tail, LINES_MAX))
         views = self._views(source, wanted.node)
         if around is not None:
@@ -196,13 +194,16 @@ class Logs:
         page.lines, page.prev = back.lines + page.lines, back.prev
         return page
 
+    def check_node(self, source: LogSource, node: int | None) -> None:
+        """Raise `InvalidParameterValue` when the attempt has no such node."""
+        if node is not None:
+            _check_node(source, node)
+
     def _views(self, source: LogSource, node: int | None) -> list[View]:
+        if node is not None:
+            _check_node(source, node)
         if source.removed_ms is not None:
             return []
-        if node is not None and not 0 <= node < source.num_nodes:
-            raise InvalidParameterValue(
-                f"There is no node {node}: attempt {source.number} has nodes 0 to {source.num_nodes - 1}"
-            )
         nodes = [stream.node for stream in source.streams if node is None or stream.node == node]
         views = [self._streams.view(source.attempt_id, number) for number in nodes]
         if source.ended and any(view.segments and not view.segments[-1].sealed for view in views):
@@ -263,6 +264,13 @@ class Logs:
         now_ms = int((self._clock() if now_s is None else now_s) * 1000)
         return retention.remove_expired(
             self._database, self._blobs, self._settings.log_retention_days, now_ms, self._streams.forget
+        )
+
+
+def _check_node(source: LogSource, node: int) -> None:
+    if not 0 <= node < source.num_nodes:
+        raise InvalidParameterValue(
+            f"There is no node {node}: attempt {source.number} has nodes 0 to {source.num_nodes - 1}"
         )
 
 

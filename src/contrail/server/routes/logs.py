@@ -73,13 +73,13 @@ class _Handlers:
         def read() -> bytes:
             page = self._logs.page(
                 self._source(request, asked),
-                asked.filter(),
-                after=asked.cursor("after"),
-                before=asked.cursor("before"),
-                tail=asked.whole("tail"),
-                at_ns=asked.time_ns("at_ms"),
-                around=asked.line("around"),
-                limit=asked.whole("limit", 1000) or 0,
+                asked.filter,
+                after=asked.after,
+                before=asked.before,
+                tail=asked.tail,
+                at_ns=asked.at_ns,
+                around=asked.around,
+                limit=asked.limit,
             )
             return msgspec.json.encode(page)
 
@@ -90,20 +90,18 @@ class _Handlers:
 
         def read() -> bytes:
             source = self._source(request, asked)
-            return msgspec.json.encode(
-                self._logs.stats(source, asked.filter(), asked.whole("buckets", 200) or 0)
-            )
+            return msgspec.json.encode(self._logs.stats(source, asked.filter, asked.buckets))
 
         return Response(await run_in_threadpool(read), media_type=JSON)
 
     async def download(self, request: Request) -> Response:
         asked = _Asked(request)
         source = await run_in_threadpool(self._source, request, asked)
-        wanted = asked.filter()
+        wanted = asked.filter
         name = f"job-{source.job_run_id}-attempt-{source.number}"
         if wanted.node is not None:
             name += f"-node-{wanted.node}"
-        if asked.flag("raw"):
+        if asked.raw:
             if wanted.node is None and source.num_nodes > 1:
                 raise InvalidParameterValue("`raw` gives one node's bytes: say which by `node`")
             parts = await run_in_threadpool(self._logs.download_raw, source, wanted.node or 0)
@@ -114,11 +112,11 @@ class _Handlers:
 
     async def follow(self, request: Request) -> Response:
         asked = _Asked(request)
-        wanted = asked.filter()
+        wanted = asked.filter
         resumed = request.headers.get("last-event-id")
-        start = Cursor.parse(resumed) if resumed else asked.cursor("after")
+        start = Cursor.parse(resumed) if resumed else asked.after
         source = await run_in_threadpool(self._source, request, asked)
-        first = None if start is not None else asked.whole("tail")
+        first = asked.tail if start is None else None
         events = self._events(source, wanted, start, first)
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
@@ -154,13 +152,19 @@ class _Handlers:
                     await asyncio.sleep(PAUSE_S)
 
     def _source(self, request: Request, asked: _Asked) -> LogSource:
-        """The log that the path means."""
+        """The log that the path means, with the asked nodes checked."""
+        source = self._find(request, asked)
+        self._logs.check_node(source, asked.filter.node)
+        self._logs.check_node(source, asked.around[0] if asked.around else None)
+        return source
+
+    def _find(self, request: Request, asked: _Asked) -> LogSource:
         if "run_id" in request.path_params:
             return self._logs.of_run(request.path_params["run_id"])
         job_run_id = request.path_params["job_run_id"]
         if not job_run_id.isascii() or not job_run_id.isdigit() or int(job_run_id) > _WHOLE_MAX:
             raise InvalidParameterValue(f"'{job_run_id[:100]}' is not the id of a job run")
-        return self._logs.of_job_run(int(job_run_id), asked.whole("attempt"))
+        return self._logs.of_job_run(int(job_run_id), asked.attempt)
 
 
 def _waker(event: asyncio.Event) -> Callable[[], None]:
@@ -195,8 +199,16 @@ class _Asked:
         unknown = set(self._query) - _KNOWN
         if unknown:
             raise InvalidParameterValue(f"There is no parameter '{sorted(unknown)[0][:100]}' here")
+        self.attempt = self._whole("attempt")
+        self.after, self.before = self._cursor("after"), self._cursor("before")
+        self.around, self.at_ns = self._line("around"), self._time_ns("at_ms")
+        self.tail = self._whole("tail")
+        self.limit: int = self._whole("limit", 1000) or 1
+        self.buckets: int = self._whole("buckets", 200) or 1
+        self.raw = self._flag("raw")
+        self.filter = self._filter()
 
-    def whole(self, name: str, default: int | None = None) -> int | None:
+    def _whole(self, name: str, default: int | None = None) -> int | None:
         """A whole number that is not negative."""
         text = self._query.get(name, "")
         if not text:
@@ -205,19 +217,19 @@ class _Asked:
             raise InvalidParameterValue(f"{name}: '{text[:100]}' is not a whole number")
         return int(text)
 
-    def flag(self, name: str) -> bool:
+    def _flag(self, name: str) -> bool:
         """`1`/`true` or `0`/`false`."""
         text = self._query.get(name, "").lower()
         if text not in {"", "0", "1", "true", "false"}:
             raise InvalidParameterValue(f"{name}: '{text[:100]}' is neither 1 nor 0")
         return text in {"1", "true"}
 
-    def cursor(self, name: str) -> Cursor | None:
+    def _cursor(self, name: str) -> Cursor | None:
         """A cursor that an earlier page gave."""
         text = self._query.get(name, "")
         return Cursor.parse(text) if text else None
 
-    def line(self, name: str) -> tuple[int, int] | None:
+    def _line(self, name: str) -> tuple[int, int] | None:
         """`<node>:<line>`."""
         text = self._query.get(name, "")
         if not text:
@@ -227,25 +239,25 @@ class _Asked:
             raise InvalidParameterValue(f"{name}: '{text[:100]}' is not <node>:<line>")
         return int(node), int(line)
 
-    def time_ns(self, name: str, *, end: bool = False) -> int | None:
+    def _time_ns(self, name: str, *, end: bool = False) -> int | None:
         """A time in Unix milliseconds; `end` means the end of that millisecond."""
-        value = self.whole(name)
+        value = self._whole(name)
         if value is None:
             return None
         if value * _NS_PER_MS > _WHOLE_MAX:
             raise InvalidParameterValue(f"{name}: {value} is not a time in Unix milliseconds")
         return value * _NS_PER_MS + (_NS_PER_MS - 1 if end else 0)
 
-    def filter(self) -> LogFilter:
+    def _filter(self) -> LogFilter:
         """The filter that all log routes share."""
         return LogFilter(
-            node=self.whole("node"),
+            node=self._whole("node"),
             text=self._query.get("q", ""),
-            regex=self.flag("regex"),
-            case=self.flag("case"),
+            regex=self._flag("regex"),
+            case=self._flag("case"),
             levels=self._levels(),
-            from_ns=self.time_ns("from_ms"),
-            to_ns=self.time_ns("to_ms", end=True),
+            from_ns=self._time_ns("from_ms"),
+            to_ns=self._time_ns("to_ms", end=True),
         )
 
     def _levels(self) -> frozenset[Level]:
