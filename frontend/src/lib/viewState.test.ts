@@ -19,6 +19,11 @@ describe("a view in the address", () => {
     expect(encodeView(VIEW)).toMatch(/^[\w-]+$/);
   });
 
+  it("is nothing when nothing was changed, and short when little was", () => {
+    expect(encodeView(DEFAULT_VIEW)).toBe("");
+    expect(encodeView({ ...DEFAULT_VIEW, sort: { id: "name", descending: true } }).length).toBeLessThan(80);
+  });
+
   it("leaves the filter to its own place", () => {
     expect(decodeView(encodeView({ ...VIEW, filter: "metrics.a > 1" }))?.filter).toBe("");
   });

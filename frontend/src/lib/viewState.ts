@@ -10,7 +10,7 @@ export interface ViewSort {
 
 export interface View {
   readonly version: 1;
-  /** Column ids in order, without the name column, which is always first. */
+  /** Column ids in order, without the name column, which is always first. Empty: those suggested by the data. */
   readonly columns: readonly string[];
   readonly widths: Readonly<Record<string, number>>;
   /** Columns beside the name that stay while the rest scrolls. */
@@ -34,10 +34,16 @@ export const DEFAULT_VIEW: View = {
 /** Addresses longer than this are cut by some proxies and chats. */
 export const VIEW_CHARS_MAX = 6_000;
 
-/** Everything but the filter, which has its own readable place, in base64url. */
+/**
+ * Everything that differs from the default, in base64url; "" when nothing does. The filter is left out, it has its
+ * own readable place.
+ */
 export function encodeView(view: View): string {
-  const { filter: _, ...rest } = view;
-  const bytes = new TextEncoder().encode(JSON.stringify(rest));
+  const changed = Object.entries(view).filter(
+    ([key, value]) => key !== "filter" && key !== "version" && canonical(value) !== canonical(DEFAULT_VIEW[key]),
+  );
+  if (changed.length === 0) return "";
+  const bytes = new TextEncoder().encode(JSON.stringify({ version: view.version, ...Object.fromEntries(changed) }));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
@@ -93,7 +99,7 @@ export function sameView(a: View, b: View): boolean {
   return canonical(a) === canonical(b);
 }
 
-function canonical(value: unknown): string {
+function canonical(value: unknown): string | undefined {
   return JSON.stringify(value, (_, item: unknown) =>
     typeof item === "object" && item !== null && !Array.isArray(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))

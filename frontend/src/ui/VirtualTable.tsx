@@ -103,7 +103,9 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   useEffect(() => columnWindow.measure(), [widths, columnWindow]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key is the reason to scroll.
-  useLayoutEffect(() => scroller.current?.scrollTo({ top: 0 }), [props.scrollKey]);
+  useLayoutEffect(() => {
+    if (scroller.current) scroller.current.scrollTop = 0;
+  }, [props.scrollKey]);
   useAnchor(scroller, rows, rowKey);
   const shownRows = rowWindow.getVirtualItems();
   const last = shownRows.at(-1)?.index ?? 0;

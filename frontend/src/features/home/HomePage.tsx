@@ -77,7 +77,10 @@ function RunningJobs({ list }: { readonly list: JobRunList }) {
             </Link>
             <span className="muted ellipsis">{job.message || job.experiment_name}</span>
             <span className="muted line-end">
-              <Duration start_ms={job.started_ms ?? job.created_ms} end_ms={job.ended_ms} live />
+              <Duration start_ms={job.started_ms} end_ms={job.ended_ms} live />
+            </span>
+            <span className="muted line-end">
+              <Time ms={job.created_ms} />
             </span>
           </li>
         ))}

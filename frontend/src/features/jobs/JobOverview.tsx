@@ -77,7 +77,6 @@ function Attempts({ job }: { readonly job: JobRunDetail }) {
 }
 
 function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly attempt: Attempt }) {
-  const reason = endReason(attempt);
   return (
     <tbody>
       <tr>
@@ -92,10 +91,7 @@ function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly at
           <Duration start_ms={attempt.started_ms} end_ms={attempt.ended_ms} live />
         </td>
         <td>{attempt.run_id && <Link href={`/runs/${attempt.run_id}`}>{attempt.run_name || attempt.run_id}</Link>}</td>
-        <td className="attempt-reason">
-          {reason}
-          {attempt.message && <span className="muted"> {attempt.message}</span>}
-        </td>
+        <td className="attempt-reason">{endReason(attempt)}</td>
         <td>
           <Link href={`/jobs/${job.job_run_id}/logs?attempt=${attempt.number}`}>{t("jobs.tab.logs")}</Link>
         </td>
@@ -168,7 +164,7 @@ function jobFacts(job: JobRunDetail): Fact[] {
     [t("jobs.accelerators"), accelerators(job)],
     [t("jobs.engine"), job.engine],
     [t("jobs.user"), job.user],
-    [t("jobs.retries"), t("jobs.retriesOf", { count: Math.max(0, job.attempt_number - 1), max: job.max_retries })],
+    [t("jobs.retries"), t("jobs.retriesOf", { count: job.attempt_number, max: job.max_retries })],
     [t("jobs.submitted"), <ExactTime key="created" ms={job.created_ms} />],
     job.started_ms !== null && [t("jobs.started"), <ExactTime key="started" ms={job.started_ms} />],
     job.ended_ms !== null && [t("jobs.ended"), <ExactTime key="ended" ms={job.ended_ms} />],

@@ -117,9 +117,9 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
     { id: "user", label: t("jobs.user"), width_px: 110, cell: (row) => row.user },
     {
       id: "attempt",
-      label: t("jobs.attempt"),
-      width_px: 86,
-      cell: (row) => t("jobs.attemptOf", { number: row.attempt_number, max: row.max_retries + 1 }),
+      label: t("jobs.retries"),
+      width_px: 80,
+      cell: (row) => `${row.attempt_number} / ${row.max_retries}`,
     },
     { id: "created", label: t("jobs.submitted"), width_px: 120, cell: (row) => <Time ms={row.created_ms} /> },
     {

@@ -24,16 +24,14 @@ export function nodeStatus({ state, exit_code }: Pick<JobNode, "state" | "exit_c
   return exit_code === 0 ? "SUCCESS" : "FAILED";
 }
 
-/** Why an attempt ended, in words: cause, exit code, signal, which node. */
+/** Causes whose message holds more than the cause itself says. */
+const DETAILED = new Set(["could_not_start", "node_lost", "timed_out"]);
+
+/** Why an attempt ended: its cause in the reader's language, or the server's own words where they say more. */
 export function endReason(attempt: Attempt): string {
-  const parts: string[] = [];
-  const cause = `jobs.cause.${attempt.cause}`;
-  if (attempt.cause && cause in en) {
-    parts.push(t(cause as keyof typeof en, { code: attempt.exit_code ?? "?", signal: attempt.signal ?? "?" }));
-  } else if (attempt.exit_code !== null) {
-    parts.push(t("jobs.cause.exit_code", { code: attempt.exit_code }));
-  }
-  if (attempt.failed_node !== null && attempt.num_nodes > 1)
-    parts.push(t("jobs.onNode", { node: attempt.failed_node }));
-  return parts.join(" ");
+  const { cause, message, exit_code, signal, failed_node, num_nodes } = attempt;
+  if (!cause || (message && DETAILED.has(cause))) return message;
+  const key = `jobs.cause.${cause}`;
+  const words = key in en ? t(key as keyof typeof en, { code: exit_code ?? "?", signal: signal ?? "?" }) : message;
+  return failed_node !== null && num_nodes > 1 ? `${words} ${t("jobs.onNode", { node: failed_node })}` : words;
 }

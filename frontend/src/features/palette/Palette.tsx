@@ -16,7 +16,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [at, setAt] = useState(0);
   const listId = useId();
   const places = usePlaces(text);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
   const open = (place: Place | undefined) => {
     if (!place) return;
     dialog.current?.close();
@@ -72,7 +74,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             onClick={() => open(place)}
           >
             <span className="ellipsis">{place.label}</span>
-            <span className="faint">{t(`palette.${place.kind}`)}</span>
+            <span className="muted">{t(`palette.${place.kind}`)}</span>
           </div>
         ))}
         {places.length === 0 && <p className="muted palette-none">{t("palette.none")}</p>}

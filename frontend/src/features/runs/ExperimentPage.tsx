@@ -27,6 +27,8 @@ interface Experiment {
   readonly artifact_location: string;
 }
 
+const NO_COLUMNS: readonly ColumnInfo[] = [];
+
 export default function ExperimentPage() {
   const { id = "" } = useParams<{ id: string }>();
   return <ExperimentView key={id} id={id} />;
@@ -42,14 +44,15 @@ function ExperimentView({ id }: { readonly id: string }) {
   });
   const columns = useQuery({ ...columnsQuery(experimentIds), refetchInterval: 15_000 });
   if (experiment.isError) return <ErrorState error={experiment.error} retry={() => void experiment.refetch()} />;
-  // The first columns decide what the first request asks for.
-  if (!experiment.data || columns.isPending) return <Loading />;
-  return <Loaded experiment={experiment.data} known={columns.data?.columns ?? []} experimentIds={experimentIds} />;
+  if (!experiment.data) return <Loading />;
+  const known = columns.data?.columns ?? (columns.isError ? NO_COLUMNS : undefined);
+  return <Loaded experiment={experiment.data} known={known} experimentIds={experimentIds} />;
 }
 
 interface LoadedProps {
   readonly experiment: Experiment;
-  readonly known: readonly ColumnInfo[];
+  /** Undefined while it is being asked for. */
+  readonly known: readonly ColumnInfo[] | undefined;
   readonly experimentIds: readonly string[];
 }
 
@@ -59,7 +62,8 @@ function Loaded({ experiment, known, experimentIds }: LoadedProps) {
   const search = new URLSearchParams(useSearch());
   const tab = search.get("tab") === "charts" ? "charts" : "runs";
   const control = useView(id, known);
-  const runs = useRuns(experimentIds, control.view);
+  // On the first visit the suggested columns decide what the first request asks for.
+  const runs = useRuns(experimentIds, control.view, control.view.columns.length > 0 || known !== undefined);
   const selection = useSelection();
   const href = (to: string) => {
     const next = new URLSearchParams(search);
@@ -92,12 +96,12 @@ function Loaded({ experiment, known, experimentIds }: LoadedProps) {
         ]}
       />
       {tab === "charts" ? (
-        <ChartsTab rows={runs.rows} known={known} selection={selection} />
+        <ChartsTab rows={runs.rows} known={known ?? NO_COLUMNS} selection={selection} />
       ) : (
         <RunsTab
           experimentIds={experimentIds}
           experimentName={experiment.name}
-          known={known}
+          known={known ?? NO_COLUMNS}
           control={control}
           runs={runs}
           selection={selection}

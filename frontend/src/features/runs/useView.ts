@@ -61,9 +61,10 @@ export function useView(experimentId: string, known: readonly ColumnInfo[] | und
     return base.columns.length > 0 ? base : { ...base, columns: suggested };
   }, [edited, suggested]);
 
-  const latest = useRef(view);
-  latest.current = view;
-  const change = useCallback((edit: Partial<View>) => setEdited({ ...latest.current, ...edit } as View), []);
+  const change = useCallback(
+    (edit: Partial<View>) => setEdited((before) => ({ ...(before ?? DEFAULT_VIEW), ...edit }) as View),
+    [],
+  );
 
   const touched = useRef(false);
   useEffect(() => {
@@ -94,6 +95,6 @@ function withView(before: URLSearchParams, view: View | null): URLSearchParams {
   if (!view) return after;
   if (view.filter) after.set("q", view.filter);
   const encoded = encodeView(view);
-  if (encoded.length <= VIEW_CHARS_MAX) after.set("view", encoded);
+  if (encoded && encoded.length <= VIEW_CHARS_MAX) after.set("view", encoded);
   return after;
 }

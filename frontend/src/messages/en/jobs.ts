@@ -8,7 +8,6 @@ export const jobs = {
   "jobs.accelerators": "Accelerators",
   "jobs.user": "User",
   "jobs.attempt": "Attempt",
-  "jobs.attemptOf": "{number} of {max}",
   "jobs.submitted": "Submitted",
   "jobs.started": "Started",
   "jobs.ended": "Ended",

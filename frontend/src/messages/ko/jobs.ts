@@ -11,7 +11,6 @@ export const jobs: Translation<typeof en> = {
   "jobs.accelerators": "가속기",
   "jobs.user": "사용자",
   "jobs.attempt": "시도",
-  "jobs.attemptOf": "{number} / {max}",
   "jobs.submitted": "제출",
   "jobs.started": "시작",
   "jobs.ended": "종료",
