@@ -189,12 +189,12 @@ def _read_value(term: Term, value: Any) -> Any:
     try:
         if isinstance(kind, Double):
             return float.fromhex(value)
-        if isinstance(kind, BigInteger | Integer) and isinstance(value, int):
-            return value
-        if isinstance(kind, Text) or hasattr(kind, "collation"):
-            if not isinstance(value, str):
+        if isinstance(kind, BigInteger | Integer):
+            if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError
+            value.to_bytes(8, "big", signed=True)  # no database has larger ones
             return value
-        raise TypeError
-    except (TypeError, ValueError, OverflowError):
+        value.encode()  # lone surrogates would break in the driver
+        return value
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise InvalidParameterValue("Invalid page token, it does not fit this search") from None
