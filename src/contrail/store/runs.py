@@ -149,7 +149,7 @@ def get(connection: Connection, run_uuid: str) -> Run:
     return load(connection, [_row(connection, run_uuid)])[0]
 
 
-def getinfo(connection: Connection, run_uuid: str) -> RunInfo:
+def get_info(connection: Connection, run_uuid: str) -> RunInfo:
     """One run without its data: the cheapest read. Raises ResourceDoesNotExist."""
     return info(_row(connection, run_uuid))
 
