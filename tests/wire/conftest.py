@@ -16,6 +16,7 @@ import uvicorn
 
 from contrail.model.settings import Settings
 from contrail.server import app as application
+from contrail.server.routes import mlflow, pages
 from contrail.store.database import Database
 from contrail.tracking import Tracking
 
@@ -87,7 +88,7 @@ class TrackingServer:
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrackingServer]:
     """One tracking server per test module."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(application, "_ROUTES", ("mlflow", "pages"))
+        patch.setattr(application, "_ROUTES", (mlflow, pages))
         server = TrackingServer(tmp_path_factory.mktemp("tracking")).start()
     yield server
     server.close()

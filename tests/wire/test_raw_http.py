@@ -528,3 +528,28 @@ def test_math_of_values_survives(api: Any, run_id: str) -> None:
     for step, value in enumerate(values):
         log_metric(api, run_id, step=step, timestamp=step, value=value)
     assert [point["value"] for point in history(api, run_id)] == values
+
+
+def test_models_of_mlflow_2_are_listed_in_a_tag(api: Any, run_id: str) -> None:
+    """One after the other; R's client logs models like this."""
+    model = {
+        "artifact_path": "model",
+        "flavors": {},
+        "utc_time_created": "2024-01-01 00:00:00",
+        "run_id": run_id,
+    }
+    for path in ("a", "b"):
+        text = json.dumps({**model, "artifact_path": path})
+        assert api.post("runs/log-model", {"run_id": run_id, "model_json": text}).text == "{}"
+    tags = {
+        tag["key"]: tag["value"] for tag in api.get("runs/get", run_id=run_id).json()["run"]["data"]["tags"]
+    }
+    assert [entry["artifact_path"] for entry in json.loads(tags["mlflow.log-model.history"])] == ["a", "b"]
+    assert "not a valid JSON" in refused(api.post("runs/log-model", {"run_id": run_id, "model_json": "{"}))
+    assert "flavors" in refused(api.post("runs/log-model", {"run_id": run_id, "model_json": "{}"}))
+    refused(api.post("runs/log-model", {"run_id": run_id, "model_json": "[]"}))
+    refused(
+        api.post("runs/log-model", {"run_id": "0" * 32, "model_json": json.dumps(model)}),
+        404,
+        "RESOURCE_DOES_NOT_EXIST",
+    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import MutableMapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -15,14 +13,14 @@ from starlette.routing import BaseRoute
 from contrail.model.errors import ContrailError
 from contrail.server.errors import on_contrail_error, on_http_exception, unexpected
 from contrail.server.guard import guard
-from contrail.server.routes import mlflow
+from contrail.server.routes import agents, artifacts, jobs, logs, mlflow, pages, static
 from contrail.server.rpc import ClientGone, Receive, RpcServer, Scope, Send, send_error, too_large
 
 if TYPE_CHECKING:
     from contrail.server.services import Services
 
 # In this order; `static` is last because it answers every other GET with the pages.
-_ROUTES = ("mlflow", "pages", "artifacts", "volumes", "logs", "jobs", "agents", "static")
+_ROUTES = (mlflow, pages, artifacts, logs, jobs, agents, static)
 _API = ("/api/", "/ajax-api/")
 # Bodies of these are streamed to disk and have limits of their own.
 _STREAMED = (
@@ -91,12 +89,7 @@ def build_app(services: Services) -> Any:
 
 
 def _routes(services: Services) -> list[BaseRoute]:
-    found: list[BaseRoute] = []
-    for name in _ROUTES:
-        module = f"contrail.server.routes.{name}"
-        if find_spec(module) is not None:
-            found += importlib.import_module(module).routes(services)
-    return found
+    return [route for module in _ROUTES for route in module.routes(services)]
 
 
 def _is_streamed(path: str) -> bool:

@@ -139,11 +139,15 @@ def _tune_sqlite(engine: Engine, synchronous: str, *, writing: bool) -> None:
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
+        if (
+            writing
+        ):  # a reader that opens during a write would fail on it: this pragma locks and does not wait
+            # Counts only before the first table; lets compaction give space back.
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         for pragma in (
-            "auto_vacuum=INCREMENTAL",  # counts only before the first table; lets compaction give space back
+            "busy_timeout=30000",
             "journal_mode=WAL",
             f"synchronous={synchronous}",
-            "busy_timeout=30000",
             "foreign_keys=ON",
             f"cache_size=-{_CACHE_KIB_WRITER if writing else _CACHE_KIB_READER}",
             "temp_store=MEMORY",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from contrail.model.errors import InvalidParameterValue, NotImplementedHere, ResourceDoesNotExist
 from contrail.model.tracking import Param, Run, RunInfo, RunStatus, Tag
@@ -23,6 +24,7 @@ from contrail.wire.tracking import (
     LogBatch,
     LogInputs,
     LogMetric,
+    LogModel,
     LogParam,
     OfRun,
     Point,
@@ -37,6 +39,9 @@ from contrail.wire.tracking import (
 
 T = TypeVar("T")
 
+MODEL_HISTORY_TAG = "mlflow.log-model.history"
+MODEL_HISTORY_MAX = 1_000_000  # characters; a list cannot be cut like other tags
+MODEL_FIELDS = ("artifact_path", "flavors", "utc_time_created", "run_id")
 TRUNCATED_TAG = "contrail.truncated"  # + .param.<key> or .tag.<key>: what was cut is said on the run
 
 
@@ -234,8 +239,38 @@ class Runs:
         inputs = inputs_of(message.datasets)
         return self._write(lambda c: store.log_inputs(c, run_id, inputs))
 
+    def log_model(self, message: LogModel) -> Future[None]:
+        """Append a model's description to the tag in which MLflow keeps them."""
+        run_id, model = run_id_of(message), _model_info(message.model_json)
+
+        def write(connection: Connection) -> None:
+            tags = {tag.key: tag.value for tag in store.get(connection, run_id).tags}
+            known = json.loads(tags.get(MODEL_HISTORY_TAG, "[]"))
+            value = json.dumps([*known, model])
+            validation.check_length(value, MODEL_HISTORY_TAG, MODEL_HISTORY_MAX)
+            (failure,) = log_items(connection, [LogItem(run_id, tags=[Tag(MODEL_HISTORY_TAG, value)])])
+            if failure is not None:
+                raise failure
+
+        return self._write(write)
+
     def _write(self, write: Callable[[Connection], T]) -> Future[T]:
         return self._database.writer.submit(write)
+
+
+def _model_info(text: str) -> dict[str, Any]:
+    try:
+        model = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidParameterValue(
+            f"Malformed model info. \n {text[:200]} \n is not a valid JSON."
+        ) from None
+    if not isinstance(model, dict):
+        raise InvalidParameterValue("Malformed model info: 'model_json' must be a JSON object.")
+    absent = [name for name in MODEL_FIELDS if name not in model]
+    if absent:
+        raise InvalidParameterValue(f"Model json is missing mandatory fields: {', '.join(absent)}")
+    return model
 
 
 def _mark(kind: str, key: str, given: str, stored: str) -> list[Tag]:

@@ -32,6 +32,8 @@ from contrail.model.filters import And, Comparison, Entity, Filter, Not, Operato
 DEPTH_MAX = 50  # brackets and NOTs inside each other
 COMPARISONS_MAX = 200
 LIST_MAX = 10_000
+PATTERN_MAX = 8_000  # characters of a LIKE pattern: no stored value is longer
+ORDER_BY_MAX = 20
 METRIC_FIELDS = ("last", "min", "max", "first")
 
 _INT64 = range(-(2**63), 2**63)
@@ -117,6 +119,8 @@ def parse(text: str, language: Language) -> Filter | None:
 
 def parse_order_by(clauses: Sequence[str], language: Language) -> list[OrderBy]:
     """The sort keys, first one first. Raises `InvalidParameterValue`, also for a key that comes twice."""
+    if len(clauses) > ORDER_BY_MAX:
+        raise InvalidParameterValue(f"'order_by' has {len(clauses)} keys, at most {ORDER_BY_MAX} are allowed")
     keys = [_Parser(clause, language, "order_by").order_by() for clause in clauses]
     seen = set()
     for key, clause in zip(keys, clauses, strict=True):
@@ -282,7 +286,10 @@ class _Parser:
         sign = self._next
         operator = self._operator()
         self._check_operator(identifier, operator, sign)
+        start = self._next
         value = self._value(identifier, operator)
+        if operator in (Operator.LIKE, Operator.ILIKE) and len(str(value)) > PATTERN_MAX:
+            self._fail(start, f"a pattern has at most {PATTERN_MAX} characters")
         return Comparison(identifier.entity, identifier.key, operator, value, identifier.field)
 
     # ------------------------------------------------ identifiers

@@ -223,6 +223,12 @@ class LogInputs(OfRun):
     models: list[ModelRef] = []
 
 
+class LogModel(OfRun, kw_only=True):
+    """`POST runs/log-model`: a model of MLflow 2, described in JSON."""
+
+    model_json: Required
+
+
 # ---------------------------------------------------------------- metrics
 
 

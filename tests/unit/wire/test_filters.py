@@ -251,6 +251,12 @@ def test_nesting_and_length_have_limits() -> None:
     assert parse("metrics.a > 1 " * COMPARISONS_MAX, RUNS)
     with pytest.raises(InvalidParameterValue, match="more than 200 comparisons"):
         parse("metrics.a > 1 " * (COMPARISONS_MAX + 1), RUNS)
+    with pytest.raises(InvalidParameterValue, match="at most 8000 characters"):
+        parse(f"params.a LIKE '{'x' * 8001}'", RUNS)
+    with pytest.raises(InvalidParameterValue, match="at most 10000 values"):
+        parse(f"params.a IN ({', '.join(['0'.join(chr(39) * 2)] * 10_001)})", RUNS)
+    with pytest.raises(InvalidParameterValue, match="at most 20"):
+        parse_order_by([f"metrics.m{i}" for i in range(21)], RUNS)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def _runs(tracking: Tracking) -> dict[tuple[str, str], Rpc]:
         ("POST", "runs/delete-tag"): Write(writes["runs/delete-tag"], runs.delete_tag),
         ("POST", "runs/log-batch"): Write(writes["runs/log-batch"], runs.log_batch),
         ("POST", "runs/log-inputs"): Write(writes["runs/log-inputs"], runs.log_inputs),
+        ("POST", "runs/log-model"): Write(Message(wire.LogModel), runs.log_model),
     }
 
 
