@@ -198,3 +198,12 @@ def test_bad_parameters_are_refused_by_name(bench, http, query):
 def test_logs_of_nothing_are_refused(http, path):
     """An unknown job run or run is a 4xx, not an empty log."""
     assert httpx.get(f"{http}/{path}").status_code in (400, 404)
+
+
+def test_a_server_that_goes_down_lets_its_followers_go(bench, http):
+    """Closing ends open streams without `end`, so that clients come back later and the server stops at once."""
+    follower = Follower(f"{http}/job-runs/{bench.attempt()}/logs/follow")
+    for kind, _ in follower.events():
+        if kind == "lines":
+            bench.logs.close()
+    assert not follower.ended

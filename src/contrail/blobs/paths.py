@@ -11,7 +11,7 @@ PATH_BYTES_MAX = 1024
 SEGMENT_BYTES_MAX = 255
 RESERVED = ".contrail"  # first part of names that only the server itself uses
 
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = re.compile(r"[A-Za-z]:(?:/|$)")
 _DECODINGS = 10
 
 

@@ -47,6 +47,7 @@ class Logs:
         self._clock = clock
         self._streams = Streams(database, self._blobs.get)
         self._wakeups = Wakeups()
+        self.closing = False  # followers end when they see it
         self._sealing = [threading.Lock() for _ in range(_SEALING_LOCKS)]  # one of them per (attempt, node)
 
     # ------------------------------------------------------------ writing
@@ -117,6 +118,11 @@ class Logs:
     def watch(self, attempt_id: int, callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call `callback` from some thread whenever the attempt's log grows or ends, while the context is open."""
         return self._wakeups.watch(attempt_id, callback)
+
+    def close(self) -> None:
+        """The server is going down: let all followers end."""
+        self.closing = True
+        self._wakeups.notify_all()
 
     def page(
         self,

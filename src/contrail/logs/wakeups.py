@@ -35,3 +35,10 @@ class Wakeups:
             callbacks = list(self._callbacks.get(attempt_id, {}).values())
         for callback in callbacks:
             callback()
+
+    def notify_all(self) -> None:
+        """Wake everyone."""
+        with self._lock:
+            attempts = list(self._callbacks)
+        for attempt_id in attempts:
+            self.notify(attempt_id)

@@ -29,7 +29,8 @@ RECHECK_S = 2.0  # how often a stream looks without a wake-up: other server proc
 FOLLOW_LINES = 1000
 
 _NS_PER_MS = 1_000_000
-_WHOLE_MAX = 2**62
+_DIGITS_MAX = 18
+_TIME_MS_MAX = 2**62 // _NS_PER_MS
 _KNOWN = frozenset(
     {
         "attempt",
@@ -141,6 +142,8 @@ class _Handlers:
                     spoke_s = clock()
                 sent_open, tail = opened, None
                 cursor = Cursor.parse(page.next) if page.next else cursor
+                if self._logs.closing:
+                    return  # without `end`: the client comes back and goes on
                 if page.eof and page.ended:
                     yield _event("end", b"{}", page.next)
                     return
@@ -162,9 +165,13 @@ class _Handlers:
         if "run_id" in request.path_params:
             return self._logs.of_run(request.path_params["run_id"])
         job_run_id = request.path_params["job_run_id"]
-        if not job_run_id.isascii() or not job_run_id.isdigit() or int(job_run_id) > _WHOLE_MAX:
+        if not _is_whole(job_run_id):
             raise InvalidParameterValue(f"'{job_run_id[:100]}' is not the id of a job run")
         return self._logs.of_job_run(int(job_run_id), asked.attempt)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX
 
 
 def _waker(event: asyncio.Event) -> Callable[[], None]:
@@ -213,7 +220,7 @@ class _Asked:
         text = self._query.get(name, "")
         if not text:
             return default
-        if not text.isascii() or not text.isdigit() or int(text) > _WHOLE_MAX:
+        if not _is_whole(text):
             raise InvalidParameterValue(f"{name}: '{text[:100]}' is not a whole number")
         return int(text)
 
@@ -235,7 +242,7 @@ class _Asked:
         if not text:
             return None
         node, _, line = text.partition(":")
-        if not (text.isascii() and node.isdigit() and line.isdigit()) or int(line) > _WHOLE_MAX:
+        if not _is_whole(node) or not _is_whole(line):
             raise InvalidParameterValue(f"{name}: '{text[:100]}' is not <node>:<line>")
         return int(node), int(line)
 
@@ -244,7 +251,7 @@ class _Asked:
         value = self._whole(name)
         if value is None:
             return None
-        if value * _NS_PER_MS > _WHOLE_MAX:
+        if value > _TIME_MS_MAX:
             raise InvalidParameterValue(f"{name}: {value} is not a time in Unix milliseconds")
         return value * _NS_PER_MS + (_NS_PER_MS - 1 if end else 0)
 
