@@ -69,23 +69,25 @@ class RpcServer:
     async def answer(self, rpc: Rpc, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request from its first byte to the last one of its answer."""
         try:
-            message = self._decode(rpc.message, scope, await read_body(scope, receive, self._body_max))
-            if isinstance(rpc, Write):
-                result = await self._bridge.wait(rpc.submit(message))
-                body = _NOTHING if rpc.answer is None else rpc.answer(result)
-            else:
-                loop = asyncio.get_running_loop()
-                made = await loop.run_in_executor(self._threads, rpc.read, message)
-                if not isinstance(made, bytes):
-                    return await self._stream(made, scope, send)
-                body = made
+            body = await read_body(scope, receive, self._body_max)
+            made = await self._make(rpc, self._decode(rpc.message, scope, body))
         except ClientGone:
-            return None
+            return
         except ContrailError as error:
-            return await send_error(send, error)
+            await send_error(send, error)
         except Exception as error:  # the request's outermost edge
-            return await send_error(send, unexpected(error, f"{scope['method']} {scope['path']}"))
-        return await send_json(send, body)
+            await send_error(send, unexpected(error, f"{scope['method']} {scope['path']}"))
+        else:
+            if isinstance(made, bytes):
+                await send_json(send, made)
+            else:
+                await self._stream(made, scope, receive, send)
+
+    async def _make(self, rpc: Rpc, message: Any) -> bytes | Iterator[bytes]:
+        if isinstance(rpc, Write):
+            result = await self._bridge.wait(rpc.submit(message))
+            return _NOTHING if rpc.answer is None else rpc.answer(result)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, rpc.read, message)
 
     def _decode(self, message: Message[Any], scope: Scope, body: bytes) -> Any:
         if scope["method"] == "POST":
@@ -94,18 +96,22 @@ class RpcServer:
         query = scope["query_string"]
         return message.from_query(parse_query(query)) if query else message.decode(body)
 
-    async def _stream(self, parts: Iterator[bytes], scope: Scope, send: Send) -> None:
-        """Send parts as they are made. The first one is made before the status is sent, so errors still show."""
+    async def _stream(self, parts: Iterator[bytes], scope: Scope, receive: Receive, send: Send) -> None:
+        """Send parts as they are made, for as long as somebody reads them."""
         loop = asyncio.get_running_loop()
-        part = await loop.run_in_executor(self._threads, next, parts, b"")
+        gone = asyncio.ensure_future(receive())  # after the body, all there is to receive is the hang-up
         await send({"type": "http.response.start", "status": 200, "headers": [_JSON_HEADER]})
         try:
-            while part and scope["method"] != "HEAD":
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+            while scope["method"] != "HEAD" and not gone.done():
                 part = await loop.run_in_executor(self._threads, next, parts, b"")
-        except Exception as error:  # too late for an error answer: cut the connection so the client notices
+                if not part:
+                    break
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        except Exception as error:  # too late for an error answer: leave it incomplete, so the client notices
             unexpected(error, f"{scope['method']} {scope['path']}")
-            raise
+            return
+        finally:
+            gone.cancel()
         await send({"type": "http.response.body", "body": b""})
 
 

@@ -189,12 +189,18 @@ def _points_found(parts: list[SeriesPart], token: str | None) -> bytes:
     return b'{"metrics":[' + inside + b"]" + end + b"}"
 
 
-def _stream(parts: Iterator[SeriesPart], *, with_run: bool = False) -> Iterator[bytes]:
-    """The answer part by part; a history without points is `{}`."""
-    before = b'{"metrics":['
-    for part in parts:
-        text = _points(part, with_run=with_run)
-        if text:
-            yield before + text
-            before = b","
-    yield b"]}" if before == b"," else b"{}"
+def _stream(parts: Iterator[SeriesPart], *, with_run: bool = False) -> bytes | Iterator[bytes]:
+    """The answer: whole when it is short, else part by part. Without any point it is `{}`."""
+    texts = (text for part in parts if (text := _points(part, with_run=with_run)))
+    first, second = next(texts, b""), next(texts, b"")
+    if not second:
+        return b'{"metrics":[' + first + b"]}" if first else b"{}"
+    return _long(first, second, texts)
+
+
+def _long(first: bytes, second: bytes, texts: Iterator[bytes]) -> Iterator[bytes]:
+    yield b'{"metrics":[' + first
+    yield b"," + second
+    for text in texts:
+        yield b"," + text
+    yield b"]}"
