@@ -7,7 +7,7 @@ import { EmptyState } from "../ui/EmptyState";
 import { Icon } from "../ui/icons";
 import { ChartCard, type ChartRun } from "./ChartCard";
 import { ChartControls } from "./ChartControls";
-import { type Card, cardsOf, filterCards, type Section, sectionsOf } from "./cards";
+import { type Card, cardsOf, filterCards, type Section, SYSTEM, sectionsOf } from "./cards";
 import "./charts.css";
 import { setHighlight } from "./highlight";
 import { LineSwatch } from "./LineSwatch";
@@ -191,7 +191,7 @@ interface SectionProps extends Shared {
 }
 
 function GridSection({ section, only, onOpen, ...shared }: SectionProps) {
-  const [folded, setFolded] = useState(false);
+  const [folded, setFolded] = useState(section.name === SYSTEM);
   const name = section.name === "" ? t("charts.section") : section.name;
   return (
     <section className="charts-section" aria-label={name}>

@@ -17,15 +17,21 @@ export interface Section {
   readonly cards: readonly Card[];
 }
 
+/** As many charts as fit on a screen need no sections. */
+const SECTIONS_FROM = 7;
+
 /** One card per key; `train/loss` goes to section `train`, a key without `/` to the nameless one. */
 export function cardsOf(keys: readonly string[]): Card[] {
   return keys.map((key) => {
-    const slash = key.indexOf("/");
+    const slash = keys.length < SECTIONS_FROM ? 0 : key.indexOf("/");
     return { id: key, title: key, keys: [key], section: slash > 0 ? key.slice(0, slash) : "" };
   });
 }
 
 const order = new Intl.Collator("en", { numeric: true });
+
+/** Metrics of the machine, not of the training: last, and folded until asked for. */
+export const SYSTEM = "system";
 
 /** Sections by name, the nameless one first; cards by title, numbers in it as numbers. */
 export function sectionsOf(cards: readonly Card[]): Section[] {
@@ -37,7 +43,7 @@ export function sectionsOf(cards: readonly Card[]): Section[] {
   }
   return [...byName]
     .map(([name, members]) => ({ name, cards: members.sort((a, b) => order.compare(a.title, b.title)) }))
-    .sort((a, b) => order.compare(a.name, b.name));
+    .sort((a, b) => Number(a.name === SYSTEM) - Number(b.name === SYSTEM) || order.compare(a.name, b.name));
 }
 
 /** Cards one of whose keys matches; `null` when the pattern is not a regular expression. */

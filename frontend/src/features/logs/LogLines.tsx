@@ -1,5 +1,5 @@
 import { useVirtualizer, type Virtualizer } from "@tanstack/react-virtual";
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
+import { type Ref, type RefObject, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from "react";
 import type { LogLine as Line } from "../../api/types";
 import { currentLanguage, t } from "../../messages";
 import { Button } from "../../ui/Button";
@@ -46,7 +46,7 @@ export function LogLines(props: LogLinesProps) {
     paddingEnd: 36,
   });
   const [hit, setHit] = useState<string | null>(null);
-  usePlace(rows, scroller.current, props);
+  usePlace(rows, scroller, props);
   const onScroll = useScrolling(rows, session, state);
 
   useImperativeHandle(ref, () => ({
@@ -145,7 +145,7 @@ function clockTime(ns: number): string {
  * Keeps the reader's place. After a jump the view goes to the target; while following it stays at the end; when lines are
  * added above, the line that was on top stays where it was.
  */
-function usePlace(rows: Rows, scroller: HTMLElement | null, { state, lines, marked }: LogLinesProps) {
+function usePlace(rows: Rows, scroller: RefObject<HTMLElement | null>, { state, lines, marked }: LogLinesProps) {
   const top = useRef<{ key: string; offset: number } | null>(null);
   const jumps = useRef(-1);
   const firstKey = lines[0] ? lineKey(lines[0]) : null;
@@ -157,7 +157,7 @@ function usePlace(rows: Rows, scroller: HTMLElement | null, { state, lines, mark
     if (jumps.current !== state.jumps) {
       jumps.current = state.jumps;
       goTo(rows, state, lines);
-    } else if (state.following) rows.scrollToIndex(lines.length - 1, { align: "end" });
+    } else if (state.following) rows.scrollToOffset(rows.getTotalSize());
     else if (was.current !== firstKey && top.current) {
       const index = lines.findIndex((line) => lineKey(line) === top.current?.key);
       const start = index < 0 ? undefined : rows.getOffsetForIndex(index, "start")?.[0];
@@ -176,13 +176,13 @@ function usePlace(rows: Rows, scroller: HTMLElement | null, { state, lines, mark
   // Rows that turn out taller than estimated must not push the end out of sight.
   const size = rows.getTotalSize();
   useLayoutEffect(() => {
-    if (state.following && scroller) scroller.scrollTop = size;
+    if (state.following && scroller.current) scroller.current.scrollTop = size;
   }, [size, state.following, scroller]);
 }
 
 function goTo(rows: Rows, { target }: LogState, lines: readonly Line[]) {
   if (target === "start") rows.scrollToOffset(0);
-  else if (target === "end") rows.scrollToIndex(lines.length - 1, { align: "end" });
+  else if (target === "end") rows.scrollToOffset(rows.getTotalSize());
   else {
     const index = lines.findIndex((line) => lineKey(line) === target.line);
     if (index >= 0) rows.scrollToIndex(index, { align: "center" });

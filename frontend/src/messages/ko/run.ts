@@ -11,7 +11,7 @@ export const run: Translation<typeof en> = {
   "run.name": "실행 이름",
   "run.deleted": "휴지통에 있음",
   "run.attempt": "시도 {n}",
-  "run.attemptOf": "시도 {n}/{count}",
+  "run.attemptOf": "시도 {n} (전체 {count}회)",
   "run.job": "작업 {id}",
   "run.actions": "추가 동작",
   "run.copyId": "실행 ID 복사",
