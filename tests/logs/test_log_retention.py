@@ -25,21 +25,21 @@ def test_logs_expire_when_their_job_is_long_over(bench):
     attempt = bench.attempt()
     bench.write(attempt, "x" * 150 + "\nyy\n")
     bench.end(attempt)
-    assert bench.logs.remove_expired(bench.now_s + 59 * DAY_S) == 0
-    assert bench.logs.remove_expired(bench.now_s + 61 * DAY_S) == 1
+    assert bench.logs.remove_expired(now_ms=int((bench.now_s + 59 * DAY_S) * 1000)) == 0
+    assert bench.logs.remove_expired(now_ms=int((bench.now_s + 61 * DAY_S) * 1000)) == 1
     assert (blobs(bench), rows(bench)) == ([], 0)
     page = bench.page(attempt, LogFilter(text="x"))
     assert (page.lines, page.empty_reason, page.ended) == ([], "expired", True)
     assert page.message == "Logs are kept for 60 days; these were removed on 2024-01-14."
     assert bench.raw(attempt) == b""
-    assert bench.logs.remove_expired(bench.now_s + 62 * DAY_S) == 0
+    assert bench.logs.remove_expired(now_ms=int((bench.now_s + 62 * DAY_S) * 1000)) == 0
 
 
 def test_a_running_jobs_log_never_expires(bench):
     """However old it is, a log stays while its job runs."""
     attempt = bench.attempt()
     bench.write(attempt, "x\n")
-    assert bench.logs.remove_expired(bench.now_s + 1000 * DAY_S) == 0
+    assert bench.logs.remove_expired(now_ms=int((bench.now_s + 1000 * DAY_S) * 1000)) == 0
     assert bench.texts(attempt) == ["x"]
 
 
@@ -55,8 +55,8 @@ def test_a_removal_that_was_broken_off_is_finished(bench, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(bench.logs._blobs, "delete", fail)
         with pytest.raises(OSError, match="killed"):
-            bench.logs.remove_expired(bench.now_s + 61 * DAY_S)
+            bench.logs.remove_expired(now_ms=int((bench.now_s + 61 * DAY_S) * 1000))
     assert bench.page(attempt).empty_reason == "expired"
     bench.reopen()
-    assert bench.logs.remove_expired(bench.now_s + 61 * DAY_S) == 1
+    assert bench.logs.remove_expired(now_ms=int((bench.now_s + 61 * DAY_S) * 1000)) == 1
     assert (blobs(bench), rows(bench)) == ([], 0)

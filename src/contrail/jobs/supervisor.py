@@ -18,11 +18,11 @@ from contrail.jobs.agents import Agents
 from contrail.jobs.capacity import Start
 from contrail.jobs.outcome import Outcome, could_not_start
 from contrail.jobs.parts import Parts
-from contrail.jobs.starter import Queued, Starter
+from contrail.jobs.starter import CouldNotStart, Queued, Starter
 from contrail.jobs.states import Event
 from contrail.jobs.transitions import happen_to_job_run
 from contrail.jobs.watcher import Live, Watcher
-from contrail.model.errors import ContrailError, TemporarilyUnavailable
+from contrail.model.errors import TemporarilyUnavailable
 from contrail.model.jobs import Cause, JobState
 from contrail.store import jobs as store
 from contrail.store.writer import Connection
@@ -114,6 +114,10 @@ class Supervisor:
                 self._watcher.watch(live, states)
             elif live.job.state is JobState.WAITING_FOR_RETRY:
                 self._requeue(live)
+        except CouldNotStart as failure:
+            self._give_up(failure.entry, could_not_start(failure.reason))
+        except TemporarilyUnavailable as error:
+            log.warning("attempt %d is looked after later: %s", live.attempt.attempt_id, error)
         except Exception:  # the edge of one attempt
             log.exception("attempt %d could not be looked after; it is tried again", live.attempt.attempt_id)
 
@@ -157,9 +161,9 @@ class Supervisor:
             self._starter.start(entry, start)
         except TemporarilyUnavailable as error:
             log.warning("attempt %d is started later: %s", entry.attempt.attempt_id, error)
-        except (ContrailError, OSError) as error:
-            log.warning("attempt %d could not be started: %s", entry.attempt.attempt_id, error)
-            self._give_up(entry, could_not_start(str(error)))
+        except CouldNotStart as failure:
+            log.warning("attempt %d could not be started: %s", entry.attempt.attempt_id, failure)
+            self._give_up(entry, could_not_start(failure.reason))
         except Exception as error:  # the edge of one attempt
             log.exception("attempt %d broke at its start", entry.attempt.attempt_id)
             self._give_up(entry, Outcome(Event.BREAK, Cause.COULD_NOT_START, f"Contrail failed: {error!r}"))
@@ -179,7 +183,7 @@ class Supervisor:
             unsealed = store.unsealed_attempts(connection)
         for attempt_id in unsealed:
             self._parts.logs.seal(attempt_id)
-        self._parts.logs.remove_expired(self._parts.now_ms())
+        self._parts.logs.remove_expired(now_ms=self._parts.now_ms())
 
     def _next_due_s(self) -> float:
         """Until the next retry, or the next look at agents."""

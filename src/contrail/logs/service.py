@@ -265,9 +265,9 @@ class Logs:
 
     # ------------------------------------------------------------ retention
 
-    def remove_expired(self, now_s: float | None = None) -> int:
+    def remove_expired(self, *, now_ms: int | None = None) -> int:
         """Remove the logs of job runs that ended too long ago; returns how many job runs lost theirs."""
-        now_ms = int((self._clock() if now_s is None else now_s) * 1000)
+        now_ms = int(self._clock() * 1000) if now_ms is None else now_ms
         return retention.remove_expired(
             self._database, self._blobs, self._settings.log_retention_days, now_ms, self._streams.forget
         )
