@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from contrail.jobs.capacity import Plan, Start, Supply, Want, plan
 from contrail.jobs.parts import Parts
 from contrail.jobs.states import Event
 from contrail.jobs.transitions import happen
-from contrail.model.errors import ResourceConflict
+from contrail.model.errors import ContrailError, ResourceConflict, TemporarilyUnavailable
 from contrail.model.jobs import Accelerators, AgentSpec, Attempt, JobRun, JobState
 from contrail.model.tracking import Run, RunStatus, Tag
 from contrail.store import jobs as store
@@ -26,6 +27,15 @@ log = logging.getLogger(__name__)
 
 VOLUMES = "/Volumes"
 _COMMIT_KEYS = ("commit", "git_commit", "tip_commit", "base_commit")
+
+
+class CouldNotStart(Exception):
+    """An attempt cannot be started, now or later; its cause is the error that says why."""
+
+    def __init__(self, entry: Queued, reason: str):
+        super().__init__(reason)
+        self.entry = entry
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +70,12 @@ class Starter:
     def start(self, entry: Queued, start: Start) -> None:
         """Make the tracking run, lease the GPUs, store the handle, then start the agents.
 
-        A cancel that comes in between wins. Raises what keeps the agents from being started.
+        A cancel that comes in between wins. Raises `CouldNotStart`, or `TemporarilyUnavailable` for another try.
         """
+        with _refusals(entry):
+            self._start(entry, start)
+
+    def _start(self, entry: Queued, start: Start) -> None:
         run = self._create_run(entry.job, entry.attempt)
         token = tokens.create()
         engine = self._parts.engine(entry.job.engine)
@@ -77,7 +91,11 @@ class Starter:
         engine.place(Placement(entry.attempt.attempt_id, self._specs(entry, run, start.gpu_ids, token)))
 
     def start_again(self, entry: Queued, gpu_ids: Sequence[tuple[str, ...]]) -> None:
-        """Go on with a start that a killed server left half done."""
+        """Go on with a start that a killed server left half done. Raises like `start`."""
+        with _refusals(entry):
+            self._start_again(entry, gpu_ids)
+
+    def _start_again(self, entry: Queued, gpu_ids: Sequence[tuple[str, ...]]) -> None:
         attempt = entry.attempt
         run = self._create_run(entry.job, attempt)
         token = tokens.create()
@@ -188,6 +206,16 @@ class Starter:
             )
             for node in range(attempt.num_nodes)
         )
+
+
+@contextmanager
+def _refusals(entry: Queued) -> Iterator[None]:
+    try:
+        yield
+    except TemporarilyUnavailable:
+        raise
+    except (ContrailError, OSError) as error:
+        raise CouldNotStart(entry, str(error)) from error
 
 
 def _accelerators(job: JobRun) -> Accelerators:
