@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { useLocation, useParams, useSearch } from "wouter";
 import { mlflowUrl, request } from "../../api/client";
 import { columnsQuery } from "../../api/queries";
@@ -13,12 +13,14 @@ import { NameDialog } from "../../ui/NameDialog";
 import { PageHeader } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { useExperimentActions } from "../experiments/actions";
-import { ChartsTab } from "./ChartsTab";
 import { RunsTab } from "./RunsTab";
 import "./runs.css";
 import { useRuns } from "./useRuns";
 import { useSelection } from "./useSelection";
 import { useView } from "./useView";
+
+// The table must not wait for the charts' code.
+const ChartsTab = lazy(() => import("./ChartsTab").then((module) => ({ default: module.ChartsTab })));
 
 interface Experiment {
   readonly experiment_id: string;
@@ -96,7 +98,9 @@ function Loaded({ experiment, known, experimentIds }: LoadedProps) {
         ]}
       />
       {tab === "charts" ? (
-        <ChartsTab rows={runs.rows} known={known ?? NO_COLUMNS} selection={selection} />
+        <Suspense fallback={<Loading />}>
+          <ChartsTab rows={runs.rows} known={known ?? NO_COLUMNS} selection={selection} />
+        </Suspense>
       ) : (
         <RunsTab
           experimentIds={experimentIds}

@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { post } from "../../api/client";
 import type { Num, RunRow, RunsPage, RunsQuery } from "../../api/types";
 import type { View } from "../../lib/viewState";
@@ -60,7 +60,10 @@ export function useRuns(experimentIds: readonly string[], view: View, enabled = 
     enabled,
     refetchInterval: ({ state }) => Math.max(LIVE_MS, (state.data?.pages.length ?? 1) * LIVE_PER_PAGE_MS),
   });
-  const pages = result.data?.pages;
+  // A filter that is wrong, perhaps half typed, must not empty the table.
+  const last = useRef(result.data?.pages);
+  if (result.data) last.current = result.data.pages;
+  const pages = last.current;
   const rows = useMemo(() => uniqueRows(pages ?? []), [pages]);
   return { ...result, rows, total: pages?.[0]?.total ?? null };
 }

@@ -14,7 +14,7 @@ import {
 import { suggestedColumns } from "./columns";
 
 /** Dragging a width changes the view many times a second; addresses may be replaced about 200 times in 30 s. */
-const SAVE_DELAY_MS = 300;
+const ADDRESS_DELAY_MS = 300;
 
 export interface ViewControl {
   readonly view: View;
@@ -29,12 +29,28 @@ function storageKey(experimentId: string): string {
   return `contrail.view.${experimentId}`;
 }
 
+function filterKey(experimentId: string): string {
+  return `contrail.filter.${experimentId}`;
+}
+
 function storedView(experimentId: string): View | null {
+  const filter = readStored(filterKey(experimentId), "session") ?? "";
+  const view = parseView(readStored(storageKey(experimentId)));
+  return view || filter ? { ...(view ?? DEFAULT_VIEW), filter } : null;
+}
+
+function parseView(text: string | null): View | null {
   try {
-    return readView(JSON.parse(readStored(storageKey(experimentId)) ?? "null"));
+    return readView(JSON.parse(text ?? "null"));
   } catch {
     return null;
   }
+}
+
+/** A forgotten filter would hide runs, so it lasts only as long as the tab; the rest of the view lasts. */
+function storeView(experimentId: string, view: View | null): void {
+  writeStored(filterKey(experimentId), view?.filter || null, "session");
+  writeStored(storageKey(experimentId), view && JSON.stringify({ ...view, filter: "" }));
 }
 
 /**
@@ -73,10 +89,11 @@ export function useView(experimentId: string, known: readonly ColumnInfo[] | und
       touched.current = true;
       return;
     }
-    const timer = setTimeout(() => {
-      setSearch((before) => withView(before, edited), { replace: true });
-      if (!shared) writeStored(storageKey(experimentId), edited && JSON.stringify(edited));
-    }, SAVE_DELAY_MS);
+    if (!shared) storeView(experimentId, edited);
+    const timer = setTimeout(
+      () => setSearch((before) => withView(before, edited), { replace: true }),
+      ADDRESS_DELAY_MS,
+    );
     return () => clearTimeout(timer);
   }, [edited, shared, experimentId, setSearch]);
 
