@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import QueuePool
 
+from contrail.model.errors import ResourceConflict
 from contrail.store import keys
 from contrail.store.tables import metadata
 from contrail.store.writer import Writer
@@ -58,11 +59,17 @@ class Database:
     def migrate(self) -> None:
         """Create an empty database at once, or run the missing migrations, each in its own transaction.
 
-        Alembic costs half a second to import, so it is only loaded when there is something to upgrade.
+        Alembic costs half a second to import, so it is only loaded when there is something to upgrade. Raises
+        ResourceConflict for a database that is newer, or not Contrail's; it is left alone then.
         """
         with self._writing.begin() as connection:
             version = _version(connection)
-            if version is None and not inspect(connection).get_table_names():
+            if version is None and inspect(connection).get_table_names():
+                address = self.url.render_as_string()  # without the password
+                raise ResourceConflict(
+                    f"{address} holds tables that were not made by Contrail; name another database"
+                )
+            if version is None:
                 metadata.create_all(connection)
                 connection.execute(
                     text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
@@ -113,9 +120,10 @@ def _forget(connection: Connection, *_savepoint: Any) -> None:
 
 
 def _version(connection: Connection) -> str | None:
+    """The schema version; "" for one that is stamped with none yet, None where nothing is stamped."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or ""
 
 
 def _lower(text: Any) -> Any:

@@ -39,6 +39,14 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, An
     return _insert_new(table, names).execute_many(connection, values)
 
 
+def tuples(connection: Connection, query: Executable) -> list[tuple[Any, ...]]:
+    """All rows as the driver gives them: no names, no type conversion, a third of the time."""
+    result = connection.execute(query)
+    rows: list[tuple[Any, ...]] = result.cursor.fetchall()  # type: ignore[assignment]
+    result.close()
+    return rows
+
+
 def slices(values: Iterable[T], size: int = IN_LIST_MAX) -> Iterator[list[T]]:
     """`values` in lists of at most `size`."""
     iterator = iter(values)

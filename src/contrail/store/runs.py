@@ -28,7 +28,7 @@ from contrail.model.tracking import (
     Tag,
 )
 from contrail.store import keys, numbers
-from contrail.store.dialect import Prepared, insert_into, insert_new, slices, upsert
+from contrail.store.dialect import Prepared, insert_into, insert_new, slices, tuples, upsert
 from contrail.store.tables import (
     datasets,
     experiments,
@@ -363,7 +363,7 @@ def _metric_summary(row: Row[Any], key: str, points: int) -> MetricSummary:
 def _metrics(connection: Connection, ids: Sequence[int]) -> dict[int, list[Metric]]:
     table = metric_latest.c
     query = select(table.run_id, table.key_id, table.value, table.timestamp_ms, table.step, table.is_nan)
-    rows = connection.execute(query.where(table.run_id.in_(ids))).all()
+    rows = tuples(connection, query.where(table.run_id.in_(ids)))
     names = keys.names(connection, {row[1] for row in rows})
     found: dict[int, list[Metric]] = defaultdict(list)
     for run_id, key_id, value, timestamp_ms, step, is_nan in rows:
@@ -376,7 +376,7 @@ def _metrics(connection: Connection, ids: Sequence[int]) -> dict[int, list[Metri
 def _pairs(connection: Connection, table: Any, ids: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     query = select(table.c.run_id, table.c.key, table.c.value).where(table.c.run_id.in_(ids))
     found: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for run_id, key, value in connection.execute(query.order_by(table.c.run_id, table.c.key)):
+    for run_id, key, value in tuples(connection, query.order_by(table.c.run_id, table.c.key)):
         found[run_id].append((key, value))
     return found
 

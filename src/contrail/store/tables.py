@@ -32,6 +32,9 @@ metadata = MetaData(
 Id = BigInteger().with_variant(Integer, "sqlite")
 
 
+# `sqlite_with_rowid=False` stores rows in the order of the primary key, so that what belongs to a run lies together.
+
+
 def _id() -> Column[int]:
     return Column("id", Id, primary_key=True, autoincrement=True)
 
@@ -60,6 +63,7 @@ experiment_tags = Table(
     _ref("experiment_id", "experiments.id", primary_key=True),
     Column("key", String(250), primary_key=True),
     Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 runs = Table(
@@ -87,6 +91,7 @@ params = Table(
     Column("key", String(250), primary_key=True),
     Column("value", Text, nullable=False),
     Column("number", Double),  # the value as a number where it is one: numeric compare and sort
+    sqlite_with_rowid=False,
 )
 
 run_tags = Table(
@@ -96,7 +101,7 @@ run_tags = Table(
     Column("key", String(250), primary_key=True),
     Column("value", Text, nullable=False),
     Column("number", Double),
-    Index(None, "key", "run_id"),
+    sqlite_with_rowid=False,
 )
 
 metric_keys = Table(
@@ -124,7 +129,7 @@ metric_latest = Table(
     Column("first_timestamp_ms", BigInteger, nullable=False),
     Column("first_value", Double, nullable=False),
     Column("first_is_nan", Boolean, nullable=False),
-    Index(None, "key_id", "run_id"),
+    sqlite_with_rowid=False,
 )
 
 # Points as they arrived, one packed block per (commit, run); compaction turns them into chunks.
@@ -180,6 +185,7 @@ run_inputs = Table(
     _ref("run_id", "runs.id", primary_key=True),
     _ref("dataset_id", "datasets.id", primary_key=True),
     Column("position", Integer, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 input_tags = Table(
@@ -189,6 +195,7 @@ input_tags = Table(
     _ref("dataset_id", "datasets.id", primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # ---------------------------------------------------------------- jobs
