@@ -214,7 +214,9 @@ class Api:
     def call(self, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, Any]:
         """Status and decoded JSON of one request; `body` is sent as it is when it is bytes."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.server.url}/api/contrail/v1/{path}", data=data, method=method)
+        request = urllib.request.Request(
+            f"{self.server.url}/api/contrail/v1/{path}", data=data, method=method
+        )
         request.add_header("Content-Type", "application/json")
         if token is not None:
             request.add_header("Authorization", f"Bearer {token}")
@@ -233,9 +235,15 @@ class Api:
     def job(self, job_run_id: int) -> dict[str, Any]:
         return self.call("GET", f"job-runs/{job_run_id}")[1]
 
-    def wait(self, job_run_id: int, what: Callable[[dict[str, Any]], Any], timeout_s: float = 40) -> dict[str, Any]:
+    def wait(
+        self, job_run_id: int, what: Callable[[dict[str, Any]], Any], timeout_s: float = 40
+    ) -> dict[str, Any]:
         """The job run as soon as `what` is true of it."""
-        return wait_for(lambda: (job := self.job(job_run_id)) and what(job) and job, timeout_s, lambda: self.job(job_run_id))
+        return wait_for(
+            lambda: (job := self.job(job_run_id)) and what(job) and job,
+            timeout_s,
+            lambda: self.job(job_run_id),
+        )
 
     def end(self, job_run_id: int, timeout_s: float = 40) -> dict[str, Any]:
         """The job run once it is over."""
@@ -248,7 +256,9 @@ class Api:
 
     def wait_text(self, job_run_id: int, wanted: str, attempt: int = 0, node: int = 0) -> str:
         """The raw log of one node once `wanted` is in it."""
-        return wait_for(lambda: (text := self._text_or_none(job_run_id, attempt, node)) and wanted in text and text)
+        return wait_for(
+            lambda: (text := self._text_or_none(job_run_id, attempt, node)) and wanted in text and text
+        )
 
     def _text_or_none(self, job_run_id: int, attempt: int, node: int) -> str | None:
         try:
@@ -257,7 +267,9 @@ class Api:
             return None
 
 
-def wait_for(condition: Callable[[], Any], timeout_s: float = 40, shown: Callable[[], Any] = lambda: "") -> Any:
+def wait_for(
+    condition: Callable[[], Any], timeout_s: float = 40, shown: Callable[[], Any] = lambda: ""
+) -> Any:
     """The first true value of `condition`."""
     deadline = time.monotonic() + timeout_s
     while not (value := condition()):

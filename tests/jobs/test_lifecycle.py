@@ -19,7 +19,11 @@ def test_a_job_run_goes_from_the_queue_to_success(place, workload) -> None:
     assert place.job(job_run_id).state == "QUEUED"
     place.step()
     job = place.job(job_run_id)
-    assert (job.state, job.attempts[0].state, place.run_status(job.run_id)) == ("PENDING", "PENDING", "RUNNING")
+    assert (job.state, job.attempts[0].state, place.run_status(job.run_id)) == (
+        "PENDING",
+        "PENDING",
+        "RUNNING",
+    )
     attempt = job.attempts[0].attempt_id
     place.says(attempt, state="PENDING", status_message="preparing environment")
     assert place.job(job_run_id).message == "preparing environment"
@@ -185,7 +189,11 @@ def test_a_killed_agent_is_a_lost_node(place, workload) -> None:
     place.step(2)
     job = place.job(job_run_id)
     assert (attempt, (0,), True) in place.engine.stops
-    assert (job.state, job.attempts[0].cause, job.attempts[0].exit_code) == ("WAITING_FOR_RETRY", "node_lost", None)
+    assert (job.state, job.attempts[0].cause, job.attempts[0].exit_code) == (
+        "WAITING_FOR_RETRY",
+        "node_lost",
+        None,
+    )
     assert "node lost" in job.message
 
 
@@ -200,7 +208,11 @@ def test_an_agent_that_ended_while_the_server_was_away_ends_in_its_true_state(pl
     place.restart()
     place.step(2)
     job = place.job(job_run_id)
-    assert (job.status, job.attempts[0].exit_code, job.attempts[0].ended_ms) == ("FAILED", 5, 1_800_000_001_000)
+    assert (job.status, job.attempts[0].exit_code, job.attempts[0].ended_ms) == (
+        "FAILED",
+        5,
+        1_800_000_001_000,
+    )
 
 
 def test_an_agent_that_kept_something_is_started_once_more_to_deliver_it(place, workload) -> None:

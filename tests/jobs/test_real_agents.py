@@ -9,8 +9,6 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 
 def _yaml(command: str, nodes: int = 1, retries: int = 0, more: str = "") -> str:
     return (
@@ -33,7 +31,9 @@ def _agent_pid(api, attempt_id: int, node: int = 0) -> int:
 
 def test_two_nodes_log_and_end(api) -> None:
     """Each node knows its place, its output is kept apart, and the run ends FINISHED."""
-    job_run_id = api.submit(_yaml('echo "node $NODE_RANK of $NUM_NODES at $MASTER_ADDR:$MASTER_PORT"', nodes=2))
+    job_run_id = api.submit(
+        _yaml('echo "node $NODE_RANK of $NUM_NODES at $MASTER_ADDR:$MASTER_PORT"', nodes=2)
+    )
     job = api.end(job_run_id)
     assert (job["status"], [node["exit_code"] for node in job["attempts"][0]["nodes"]]) == ("SUCCESS", [0, 0])
     first, second = (api.text(job_run_id, node=node) for node in range(2))
@@ -96,7 +96,9 @@ def test_no_retries_is_one_attempt(api, tmp_path: Path) -> None:
     assert counter.read_text() == "x\n"
 
 
-def test_cancel_means_gone_and_leaves_the_neighbour_alone(make_api: Callable, tmp_path: Path, wait_for: Callable) -> None:
+def test_cancel_means_gone_and_leaves_the_neighbour_alone(
+    make_api: Callable, tmp_path: Path, wait_for: Callable
+) -> None:
     """What ignores SIGTERM in a session of its own is gone too; another job run notices nothing."""
     api = make_api(CONTRAIL_CANCEL_GRACE_S="1")
     stubborn, quiet = tmp_path / "stubborn", tmp_path / "quiet"
@@ -166,7 +168,9 @@ def test_a_job_run_that_ends_while_the_server_is_away_ends_in_its_true_state(
     assert "end\n" in api.text(job_run_id)
 
 
-def test_a_killed_agent_is_a_lost_node_and_leaves_nothing_behind(api, tmp_path: Path, wait_for: Callable) -> None:
+def test_a_killed_agent_is_a_lost_node_and_leaves_nothing_behind(
+    api, tmp_path: Path, wait_for: Callable
+) -> None:
     """kill -9 of an agent: its output so far is there, its processes are gone, the retry runs."""
     pid_file = tmp_path / "pid"
     command = f"""
@@ -194,7 +198,11 @@ def test_a_lost_node_stops_its_peers(api) -> None:
     attempt = api.wait(job_run_id, lambda job: job["state"] == "RUNNING")["attempts"][0]["attempt_id"]
     os.kill(_agent_pid(api, attempt, 1), signal.SIGKILL)
     job = api.end(job_run_id)
-    assert (job["status"], job["attempts"][0]["cause"], job["attempts"][0]["failed_node"]) == ("FAILED", "node_lost", 1)
+    assert (job["status"], job["attempts"][0]["cause"], job["attempts"][0]["failed_node"]) == (
+        "FAILED",
+        "node_lost",
+        1,
+    )
 
 
 def test_a_failed_node_stops_its_peers(api) -> None:

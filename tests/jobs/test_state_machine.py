@@ -21,7 +21,9 @@ OVER = {"TERMINATED", "INTERNAL_ERROR"}
 PLACED = {"PENDING", "RUNNING", "TERMINATING"}
 RUN_STATUS = {"SUCCESS": "FINISHED", "FAILED": "FAILED", "TIMEDOUT": "FAILED", "CANCELED": "KILLED"}
 numbers = st.integers(0, 3)
-CAUSES = st.sampled_from([*[Cause.EXIT_CODE] * 4, Cause.SIGNAL, Cause.TIMED_OUT, Cause.CANCELLED, Cause.PEER_FAILED])
+CAUSES = st.sampled_from(
+    [*[Cause.EXIT_CODE] * 4, Cause.SIGNAL, Cause.TIMED_OUT, Cause.CANCELLED, Cause.PEER_FAILED]
+)
 
 
 class JobMachine(RuleBasedStateMachine):
@@ -74,7 +76,9 @@ class JobMachine(RuleBasedStateMachine):
 
     def _agent(self, which: int) -> tuple[int, int] | None:
         """Attempt and node of an agent that lives."""
-        agents = sorted(key for key, state in self.place.engine.states.items() if state.condition is Condition.RUNNING)
+        agents = sorted(
+            key for key, state in self.place.engine.states.items() if state.condition is Condition.RUNNING
+        )
         return agents[which % len(agents)] if agents else None
 
     @rule(which=numbers, state=st.sampled_from(["PENDING", "RUNNING", "RUNNING"]))

@@ -201,12 +201,6 @@ def get_attempt(connection: Connection, attempt_id: int) -> Attempt:
     return found[0]
 
 
-def find_attempt(connection: Connection, token_sha256: str) -> Attempt | None:
-    """The attempt that this token was made for."""
-    found = _attempts(connection, select(attempts).where(attempts.c.token_sha256 == token_sha256))
-    return found[0] if found and token_sha256 else None
-
-
 def attempts_of(connection: Connection, job_run_ids: Collection[int]) -> dict[int, list[Attempt]]:
     """The attempts of each job run, first one first."""
     query = select(attempts).where(attempts.c.job_run_id.in_(job_run_ids)).order_by(attempts.c.number)

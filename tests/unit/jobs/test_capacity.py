@@ -9,7 +9,9 @@ from contrail.engines.base import Capacity, Gpu
 from contrail.jobs.capacity import Supply, Want, infeasible, plan
 from contrail.model.jobs import Accelerators
 
-MACHINE = Capacity(4, tuple(Gpu(str(n), "NVIDIA A10" if n < 2 else "NVIDIA H100 80GB HBM3") for n in range(4)))
+MACHINE = Capacity(
+    4, tuple(Gpu(str(n), "NVIDIA A10" if n < 2 else "NVIDIA H100 80GB HBM3") for n in range(4))
+)
 
 
 def _want(number: int, total: int, model: str | None = None, per_node: int = 1) -> Want:
@@ -63,7 +65,9 @@ wanted = st.tuples(st.integers(1, 4), st.sampled_from([None, "A10", "H100"]))
 
 
 @given(st.lists(wanted, max_size=8), st.sets(st.sampled_from("0123")), st.integers(0, 4))
-def test_nothing_is_ever_given_twice(asked: list[tuple[int, str | None]], leased: set[str], held: int) -> None:
+def test_nothing_is_ever_given_twice(
+    asked: list[tuple[int, str | None]], leased: set[str], held: int
+) -> None:
     """However much is asked: no GPU that is leased or given, no node beyond the last; all others are told why."""
     wants = [_want(number, total, model) for number, (total, model) in enumerate(asked, 1)]
     made = plan(wants, Supply(MACHINE, held, dict.fromkeys(leased, 99)))

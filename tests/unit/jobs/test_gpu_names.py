@@ -28,7 +28,9 @@ def test_a_model_is_whole_words_of_a_name(name: str, model: str, is_it: bool) ->
     assert gpus.is_model(name, model) is is_it
 
 
-@pytest.mark.parametrize("name", ["NVIDIA H100 80GB HBM3", "NVIDIA A10", "NVIDIA GeForce RTX 4090", "Tesla T4", "A10"])
+@pytest.mark.parametrize(
+    "name", ["NVIDIA H100 80GB HBM3", "NVIDIA A10", "NVIDIA GeForce RTX 4090", "Tesla T4", "A10"]
+)
 def test_a_short_name_finds_its_device(name: str) -> None:
     """What we offer can be asked for."""
     assert gpus.is_model(name, gpus.model_of(name))

@@ -67,9 +67,15 @@ def test_every_combination_has_an_end(exits: list[NodeExit], stop_cause: Cause |
         (NodeExit(137, Cause.SIGNAL, 9), "killed by SIGKILL (signal 9)"),
         (NodeExit(137, Cause.SIGNAL), "killed by SIGKILL (signal 9)"),
         (NodeExit(255, Cause.SIGNAL, 99), "killed by signal 99"),
-        (NodeExit(137, Cause.OUT_OF_MEMORY, 9, "peak memory 3 GB"), "out of memory, exit code 137 (peak memory 3 GB)"),
+        (
+            NodeExit(137, Cause.OUT_OF_MEMORY, 9, "peak memory 3 GB"),
+            "out of memory, exit code 137 (peak memory 3 GB)",
+        ),
         (NodeExit(127, Cause.COULD_NOT_START, None, "no bash"), "could not start: no bash"),
-        (NodeExit(143, Cause.TIMED_OUT, 15, "ran longer than its timeout of 60 s"), "ran longer than its timeout of 60 s"),
+        (
+            NodeExit(143, Cause.TIMED_OUT, 15, "ran longer than its timeout of 60 s"),
+            "ran longer than its timeout of 60 s",
+        ),
     ],
 )
 def test_ends_are_said_in_words(end: NodeExit, words: str) -> None:
