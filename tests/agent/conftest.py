@@ -235,6 +235,15 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
                     return self._bytes(200, stand_in.code[url.path.rpartition("/")[2]])
                 if url.path.endswith("/runs/get"):
                     return self._json(200, stand_in.run_json(query["run_id"][0]))
+                if url.path.endswith("/experiments/get"):
+                    found = {
+                        "experiment_id": EXPERIMENT_ID,
+                        "name": "my-training",
+                        "lifecycle_stage": "active",
+                    }
+                    return self._json(200, {"experiment": found})
+                if url.path + "/" == _ARTIFACT:
+                    return self._json(200, {"files": self._files(query["path"][0])})
                 if url.path.startswith(_ARTIFACT):
                     return self._bytes(200, stand_in.artifacts[url.path.removeprefix(_ARTIFACT)])
                 if url.path.endswith("/metrics/get-history"):
@@ -243,6 +252,13 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
                     kept = [{k: p[k] for k in ("key", "value", "timestamp", "step")} for p in points]
                     return self._json(200, {"metrics": kept})
             return self._json(404, {"error_code": "ENDPOINT_NOT_FOUND", "message": url.path})
+
+        def _files(self, folder: str) -> list[dict[str, Any]]:
+            found = [name for name in stand_in.artifacts if name.rpartition("/")[0] == folder]
+            return [
+                {"path": name.rpartition("/")[2], "is_dir": False, "file_size": len(stand_in.artifacts[name])}
+                for name in found
+            ]
 
         def _mlflow_post(self, path: str, body: bytes) -> None:
             if path.endswith("/runs/search"):

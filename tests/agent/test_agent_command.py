@@ -104,7 +104,6 @@ def test_the_environment_of_a_command(agent, stand_in):
         "MLFLOW_EXPERIMENT_ID": "7",
         "MLFLOW_TRACKING_TOKEN": "cta_test",
         "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "false",
-        "SERVERLESS_GPU_COMPUTE_ASSOCIATED_JOB_RUN_ID": "11",
         "PYTHONUNBUFFERED": "1",
         "CUDA_VISIBLE_DEVICES": "",
         "MY_VAR": "한국어 $HOME",
@@ -116,6 +115,7 @@ def test_the_environment_of_a_command(agent, stand_in):
     assert environ["MLFLOW_TRACKING_URI"].startswith("http://127.0.0.1:")
     assert environ["PATH"].split(":")[0] == str(Path(sys.executable).parent)
     assert "LOCAL_RANK" not in environ
+    assert "SERVERLESS_GPU_COMPUTE_ASSOCIATED_JOB_RUN_ID" not in environ
     assert "CODE_SOURCE_PATH" not in environ
     assert "secret" not in "".join(environ.values())
 

@@ -23,7 +23,6 @@ METRIC_KEYS_MAX = 20_000  # per run
 PARAM_BYTES_MAX = 8 * 1024 * 1024  # of all runs
 RUN_NAME_TAG = "mlflow.runName"
 USER_TAG = "mlflow.user"
-RESUME_TAG = "mlflow.databricks.sgc.resumeRun.jobRunId"
 FINAL = frozenset({RunStatus.FINISHED, RunStatus.FAILED, RunStatus.KILLED})
 
 
@@ -213,7 +212,7 @@ class Knowledge:
 
 
 def own_experiment(spec: AgentSpec, now_ms: int) -> Experiment:
-    """The attempt's experiment, with the tag by which MLflow resumes the run of a job."""
+    """The attempt's experiment, as far as the spec tells."""
     return Experiment(
         experiment_id=int(spec.experiment_id),
         name=spec.experiment_name,
@@ -221,7 +220,6 @@ def own_experiment(spec: AgentSpec, now_ms: int) -> Experiment:
         lifecycle=Lifecycle.ACTIVE,
         created_ms=now_ms,
         updated_ms=now_ms,
-        tags=(Tag(f"{RESUME_TAG}.{spec.job_run_id}", spec.run_id),),
     )
 
 

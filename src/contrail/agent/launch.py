@@ -83,13 +83,16 @@ def _rendezvous(spec: AgentSpec) -> dict[str, str]:
 
 
 def _tracking(spec: AgentSpec, tracking_uri: str) -> dict[str, str]:
+    """The run to log to. SERVERLESS_GPU_COMPUTE_ASSOCIATED_JOB_RUN_ID stays unset on purpose.
+
+    With it, MLflow's client resumes the job's first run in every later `start_run`, nested ones included.
+    """
     return {
         "MLFLOW_TRACKING_URI": tracking_uri,
         "MLFLOW_TRACKING_TOKEN": spec.token,
         "MLFLOW_RUN_ID": spec.run_id,
         "MLFLOW_EXPERIMENT_ID": spec.experiment_id,
         "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "false",  # the agent samples, once per node
-        "SERVERLESS_GPU_COMPUTE_ASSOCIATED_JOB_RUN_ID": str(spec.job_run_id),
         "CONTRAIL_JOB_RUN_ID": str(spec.job_run_id),
         "CONTRAIL_ATTEMPT_NUMBER": str(spec.attempt_number),
         MARK: spec.work_dir,
