@@ -280,9 +280,9 @@ def _text_holds(text: str, comparison: Comparison) -> bool:
 
 
 def _like(pattern: str, flags: int) -> re.Pattern[str]:
-    parts = re.findall(r"\\[%_\\]|.", pattern, re.DOTALL)
+    parts = re.findall(r"\\[%_\\]|%+|.", pattern, re.DOTALL)  # %% is %, and would take exponential time
     wild = {"%": ".*", "_": "."}
-    return re.compile("".join(wild.get(part) or re.escape(part[-1]) for part in parts), flags | re.DOTALL)
+    return re.compile("".join(wild.get(part[:1]) or re.escape(part[-1]) for part in parts), flags | re.DOTALL)
 
 
 def _text(comparison: Comparison) -> str:
