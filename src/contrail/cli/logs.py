@@ -30,13 +30,12 @@ class Choice:
     node: int | None
     attempt: int
     is_latest: bool
-    tail: int
+    tail: int | None
     from_ms: int | None
 
     def query(self) -> dict[str, Any]:
         """The choice as the server's query."""
-        limits = {"from_ms": self.from_ms} if self.from_ms is not None else {"tail": self.tail}
-        return {"attempt": self.attempt, "node": self.node, **limits}
+        return {"attempt": self.attempt, "node": self.node, "from_ms": self.from_ms}
 
 
 @click.command("logs", context_settings=HELP_NAMES)
@@ -83,7 +82,7 @@ def command(
             node=node,
             attempt=attempt,
             is_latest=attempt == _latest(detail),
-            tail=tail or TAIL_LINES,
+            tail=None if minutes is not None else tail or TAIL_LINES,
             from_ms=None if minutes is None else int(time.time() * 1000) - minutes * 60_000,
         )
         return stop_watching_on_interrupt(
@@ -126,10 +125,14 @@ def _show(session: Session, client: Client, detail: dict[str, Any], choice: Choi
     is_active = detail["state"] not in TERMINAL
     page: dict[str, Any] = {}
     follows = is_active and follow and choice.is_latest
-    for page in stored_pages(client, detail["job_run_id"], choice.query()) if detail["attempts"] else ():
+    pages = (
+        stored_pages(client, detail["job_run_id"], choice.query(), choice.tail) if detail["attempts"] else ()
+    )
+    for page in pages:
         for line in page["lines"]:
             if not (follows and line.get("open")):  # follows: it comes again when it is whole
                 reporter.line(line, page["num_nodes"])
+        session.output.flush()
     if follows:
         what = What(choice.node, choice.attempt, page.get("next"))
         detail = Watch(client, detail["job_run_id"], what, reporter).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -53,8 +54,8 @@ class Output:
         self._line({"v": 1, "ts": now_text(), "data": data})
 
     def event(self, kind: str, **fields: Any) -> None:
-        """One line of a stream. JSON mode only."""
-        self._line({"type": kind, "ts": now_text(), **fields})
+        """One line of a stream; log lines wait for `flush`. JSON mode only."""
+        self._line({"type": kind, "ts": now_text(), **fields}, flush=kind not in ("LOG", "ALERT"))
 
     def error(self, error: ContrailError) -> None:
         """Why the command failed: an envelope, or a sentence on stderr."""
@@ -69,17 +70,21 @@ class Output:
             shown["problems"] = [problem.to_data() for problem in problems]
         self._line({"v": 1, "ts": now_text(), "error": shown})
 
-    def text(self, line: str = "", colour: str = "") -> None:
+    def text(self, line: str = "", colour: str = "", *, flush: bool = True) -> None:
         """A line of the result for people; nothing in JSON mode."""
         if not self.as_json:
-            print(paint(line, colour, sys.stdout) if colour else line, flush=True)
+            print(paint(line, colour, sys.stdout) if colour else line, flush=flush)
+
+    def flush(self) -> None:
+        """Let out the log lines that were printed."""
+        sys.stdout.flush()
 
     def say(self, line: str) -> None:
         """A remark: never part of the result."""
         print(line, file=sys.stderr, flush=True)
 
-    def _line(self, document: dict[str, Any]) -> None:
-        print(json.dumps(document, ensure_ascii=False), flush=True)
+    def _line(self, document: dict[str, Any], *, flush: bool = True) -> None:
+        print(json.dumps(document, ensure_ascii=False), flush=flush)
 
 
 def error_class(error: ContrailError) -> ErrorClass:
@@ -88,8 +93,9 @@ def error_class(error: ContrailError) -> ErrorClass:
 
 
 def paint(text: str, colour: str, stream: Any) -> str:
-    """The text in a colour where the stream is a terminal."""
-    return f"{colour}{text}{PLAIN}" if text and stream.isatty() else text
+    """The text in a colour where the stream is a terminal and NO_COLOR does not ask for none."""
+    coloured = text and stream.isatty() and not os.environ.get("NO_COLOR")
+    return f"{colour}{text}{PLAIN}" if coloured else text
 
 
 def now_text() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import threading
 import time
@@ -11,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contrail.client.http import API, Client, Query, ServerUnreachable
-from contrail.model.errors import ContrailError
+from contrail.model.errors import ContrailError, InternalError
 
-PAGE_LINES = 5000
+log = logging.getLogger(__name__)
+
+PAGE_LINES = 10_000
 AWAY_MAX_S = 300.0  # a server that stays away longer than this ends the command
 _PAUSE_FIRST_S, _PAUSE_MAX_S = 0.2, 3.0
 
@@ -23,14 +26,32 @@ def logs_path(job_run_id: int) -> str:
     return f"{API}/job-runs/{job_run_id}/logs"
 
 
-def stored_pages(client: Client, job_run_id: int, query: Query) -> Iterator[dict[str, Any]]:
-    """Pages (`LogPage`) of what is stored right now, in order of time."""
-    page = client.get(logs_path(job_run_id), {"limit": PAGE_LINES, **query})
+def stored_pages(
+    client: Client, job_run_id: int, query: Query, tail: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Pages (`LogPage`) of what is stored right now, in order of time; with `tail` the last lines only."""
+    path = logs_path(job_run_id)
+    if tail is not None:
+        yield from _last_pages(client, path, query, tail)
+        return
+    page = client.get(path, {"limit": PAGE_LINES, **query})
     yield page
-    after_first = {name: value for name, value in query.items() if name != "tail"}
-    while not page["eof"] and page["next"] and page["lines"]:
-        page = client.get(logs_path(job_run_id), {"limit": PAGE_LINES, **after_first, "after": page["next"]})
+    while not page["eof"] and page["next"]:
+        page = client.get(path, {"limit": PAGE_LINES, **query, "after": page["next"]})
         yield page
+
+
+def _last_pages(client: Client, path: str, query: Query, tail: int) -> list[dict[str, Any]]:
+    """The pages that hold the last `tail` lines. A page may be shorter than asked for: it has a limit in bytes."""
+    pages = [client.get(path, {**query, "tail": min(tail, PAGE_LINES)})]
+    missing = tail - len(pages[0]["lines"])
+    while missing > 0 and pages[-1]["prev"] and pages[-1]["lines"]:
+        pages.append(
+            client.get(path, {**query, "limit": min(missing, PAGE_LINES), "before": pages[-1]["prev"]})
+        )
+        missing -= len(pages[-1]["lines"])
+    # only the newest page says where to go on
+    return [*reversed(pages[1:]), pages[0]]
 
 
 @dataclass
@@ -84,11 +105,24 @@ class LogReader(threading.Thread):
         self._path = f"{logs_path(job_run_id)}/follow"
         self._cursor = after
         self._answered_s = time.monotonic()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Nobody listens any more: whatever goes wrong from now on is of no interest."""
+        self._stopped = True
 
     def run(self) -> None:
         """Read until the attempt has ended, reconnecting from the last line that came."""
+        try:
+            self._follow()
+        except Exception as error:  # the thread's outermost edge: the client may have been closed under it
+            if not self._stopped:
+                log.exception("reading the log failed")
+                self.items.put(InternalError(f"reading the log failed: {error}"))
+
+    def _follow(self) -> None:
         pause_s = _PAUSE_FIRST_S
-        while True:
+        while not self._stopped:
             answered_before = self._answered_s
             try:
                 if self._read():

@@ -20,8 +20,8 @@ from contrail.model.errors import ContrailError
 
 POLL_S = 1.0
 LINE_WAIT_S = 0.2
-# An attempt that is over but whose stream does not say so is left after this long.
-STREAM_GRACE_S = 15.0
+# An attempt that is over but whose stream neither says so nor brings lines is left after this long.
+STREAM_GRACE_S = 60.0
 TERMINAL = frozenset({"TERMINATED", "INTERNAL_ERROR", "SKIPPED"})
 RULE = "─" * 60
 
@@ -61,7 +61,7 @@ class Reporter:
         self.lines += 1
         if not self.output.as_json:
             prefix = f"[node {line['node']}] " if num_nodes > 1 and self.node is None else ""
-            self.output.text(prefix + line["text"])
+            self.output.text(prefix + line["text"], flush=False)
             return
         shown = {"ts": _line_time(line["time_ns"]), "node": line["node"], "line": line["text"]}
         if self.alerts and _ALERT.search(line["text"]):
@@ -118,6 +118,13 @@ class Watch:
 
     def run(self) -> dict[str, Any]:
         """Follow until the job run has ended."""
+        try:
+            return self._run()
+        finally:
+            if self._reader is not None:
+                self._reader.stop()
+
+    def _run(self) -> dict[str, Any]:
         detail = self._poll(None)
         while True:
             if self._reader is None:
@@ -149,6 +156,7 @@ class Watch:
             item = reader.items.get(timeout=LINE_WAIT_S)
         except queue.Empty:
             return self._is_left_over(detail)
+        self._over_since = None
         while True:
             if isinstance(item, ContrailError):
                 raise item
@@ -156,6 +164,7 @@ class Watch:
                 return True
             for line in self._filter.whole(item):
                 self._reporter.line(line, item["num_nodes"])
+            self._reporter.output.flush()
             try:
                 item = reader.items.get_nowait()
             except queue.Empty:
@@ -173,6 +182,7 @@ class Watch:
         for line in self._filter.rest():
             attempt = _attempt(detail, self._attempt)
             self._reporter.line(line, attempt["num_nodes"] if attempt else 1)
+        self._reporter.output.flush()
         self._reader = None
         until = time.monotonic() + STREAM_GRACE_S
         attempt = _attempt(detail, self._attempt)
