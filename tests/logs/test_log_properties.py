@@ -144,5 +144,5 @@ class LogStore(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-LogStore.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+LogStore.TestCase.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
 TestLogStore = LogStore.TestCase

@@ -210,11 +210,11 @@ class Logs:
             _check_node(source, node)
         if source.removed_ms is not None:
             return []
-        nodes = [stream.node for stream in source.streams if node is None or stream.node == node]
-        views = [self._streams.view(source.attempt_id, number) for number in nodes]
+        streams = [stream for stream in source.streams if node is None or stream.node == node]
+        views = [self._streams.view(source, stream) for stream in streams]
         if source.ended and any(view.segments and not view.segments[-1].sealed for view in views):
             self._seal_all(source)  # the server was stopped between the end and the sealing
-            views = [self._streams.view(source.attempt_id, number) for number in nodes]
+            views = [self._streams.view(source, stream) for stream in streams]
         return views
 
     def _deadline(self) -> Callable[[], bool]:

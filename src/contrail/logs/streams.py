@@ -15,7 +15,7 @@ import numpy as np
 from contrail.logs import segments as parts
 from contrail.logs.indexer import Index, Indexer, OpenLine
 from contrail.logs.segments import Segment
-from contrail.model.logs import LogChunk, LogPiece
+from contrail.model.logs import LogChunk, LogPiece, LogSource, LogStream
 from contrail.store import logs as stored
 from contrail.store.database import Database
 
@@ -78,6 +78,7 @@ class _Stream:
         self._attempt_id, self._node, self._read_blob = attempt_id, node, read_blob
         self._sealed: list[Segment] = []
         self._last: LogChunk | None = None
+        self._view: View | None = None
         self._begin_tail()
 
     def _begin_tail(self) -> None:
@@ -91,6 +92,13 @@ class _Stream:
     def tail_bytes(self) -> int:
         """Bytes held in memory."""
         return self._indexer.offset - self._base
+
+    def is_fresh(self, raw_bytes: int, *, ended: bool) -> bool:
+        """Whether all of the node's bytes are known here, and its last line closed if the attempt has ended.
+
+        That some of them were sealed meanwhile does not matter: they are the same bytes.
+        """
+        return self._indexer.offset == raw_bytes and not (ended and self._data)
 
     def refresh(self, database: Database) -> None:
         """Read what is new."""
@@ -107,9 +115,15 @@ class _Stream:
             self._indexer.feed(pieces)
             self._data.append(b"".join([piece.data for piece in pieces]))
             self._index.append(self._indexer.take())
+        self._view = None
 
     def view(self) -> View:
         """What is known now; never changes afterwards."""
+        if self._view is None:
+            self._view = self._make_view()
+        return self._view
+
+    def _make_view(self) -> View:
         if len(self._data) > 1:
             self._data, self._index = [b"".join(self._data)], [Index.join(self._index)]
         tail = (
@@ -129,11 +143,12 @@ class Streams:
         self._lock = threading.Lock()
         self._streams: OrderedDict[tuple[int, int], _Stream] = OrderedDict()
 
-    def view(self, attempt_id: int, node: int) -> View:
-        """One node's log as it is now."""
-        stream = self._stream(attempt_id, node)
+    def view(self, source: LogSource, node: LogStream) -> View:
+        """One node's log as it is now; asks the database only when the source says that there is more."""
+        stream = self._stream(source.attempt_id, node.node)
         with stream.lock:
-            stream.refresh(self._database)
+            if not stream.is_fresh(node.raw_bytes, ended=source.ended):
+                stream.refresh(self._database)
             view = stream.view()
         self._forget_some()
         return view
