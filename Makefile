@@ -44,7 +44,7 @@ browser: ## Install Chromium for the browser tests (Debian, as root)
 
 test: setup web browser ## The whole test suite, browser tests included
 	@$(BIN)/python tools/web.py test
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 check: setup ## Lint, types, layering, docs: seconds
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .

@@ -11,11 +11,15 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 START_S = 30
+DEMO_EPOCHS = 12
+DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits" / "train.yaml"
 
 
 @pytest.fixture(autouse=True)
@@ -174,3 +178,89 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServ
     server = LiveServer(tmp_path_factory.mktemp("shared") / "data").start()
     yield server
     server.close()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """`data` of the JSON envelope."""
+        data: dict[str, Any] = json.loads(self.out)["data"]
+        return data
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """JSON lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Cli:
+    """Runs `contrail …` against one server."""
+
+    def __init__(self, server_url: str, cwd: Path):
+        self.environ = {**os.environ, "CONTRAIL_SERVER": server_url, "NO_COLOR": "1"}
+        self.cwd = cwd
+
+    def __call__(self, *arguments: str, timeout_s: float = 150, check: bool = True) -> Answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "contrail", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=self.cwd,
+            env=self.environ,
+            check=False,
+        )
+        answer = Answer(done.returncode, done.stdout, done.stderr)
+        if check:
+            assert answer.code == 0, (
+                f"contrail {' '.join(arguments)}: {answer.code}\n{answer.out}\n{answer.err}"
+            )
+        return answer
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command and let it run."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "contrail", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.cwd,
+            env=self.environ,
+        )
+
+
+@pytest.fixture(scope="session")
+def make_cli(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Cli]:
+    """`make_cli(server_url)`."""
+    return lambda url: Cli(url, tmp_path_factory.mktemp("cli"))
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The finished demo workload: where it ran, what `--watch -o json` said, and its job run."""
+
+    server: LiveServer
+    cli: Cli
+    events: list[dict[str, Any]]
+    job_run_id: str
+    job: dict[str, Any]
+    run_id: str
+    epochs: int = DEMO_EPOCHS
+
+
+@pytest.fixture(scope="session")
+def demo(shared_server: LiveServer, make_cli: Callable[[str], Cli]) -> Demo:
+    """The digits example, really trained once for all tests that look at it."""
+    cli = make_cli(shared_server.url)
+    override = f"parameters.epochs={DEMO_EPOCHS}"
+    done = cli("run", "-f", str(DIGITS), "--override", override, "--watch", "-o", "json", timeout_s=280)
+    job_run_id = done.events[-1]["data"]["run_id"]
+    job = json.loads(shared_server.get(f"/api/contrail/v1/job-runs/{job_run_id}"))
+    return Demo(shared_server, cli, done.events, job_run_id, job, job["attempts"][-1]["run_id"])
