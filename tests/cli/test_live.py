@@ -277,6 +277,16 @@ def test_watch_goes_on_after_the_server_was_away(connected: Callable[[str], Any]
     assert err.count("does not answer") <= 1
 
 
+def test_long_output_is_complete(cli: Any) -> None:
+    """A command that prints faster than anyone reads loses no line on the way to `--watch` and `logs`."""
+    file = cli.workload("seq 30000", name="long.yaml")
+    watched = cli("run", "-f", file, "--watch")
+    assert [line for line in watched.out.splitlines() if line.isdigit()] == [str(i) for i in range(1, 30001)]
+    job_run_id = watched.out.splitlines()[1].removeprefix("Job Run ID: ")
+    assert len(cli.inside("logs", job_run_id).out.splitlines()) == 10_000
+    assert len(cli.inside("logs", job_run_id, "--tail", "30000").out.splitlines()) == 30_000
+
+
 def test_run_starts_a_local_server(contrail: Any) -> None:
     """With no server anywhere `run` starts one and says so; the next command finds it."""
     file = contrail.workload("echo hi", name="local.yaml")
