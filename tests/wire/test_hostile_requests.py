@@ -128,7 +128,7 @@ def fuzzed_run(api: Any) -> str:
     return _FUZZED[api.url]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(path=st.sampled_from(POSTS), body=st.dictionaries(_FIELDS, _NESTED, max_size=8))
 def test_no_request_makes_the_server_fail(api: Any, path: str, body: dict[str, Any]) -> None:
     """Whatever the fields hold, the answer is a success or an error that the client can understand."""
@@ -141,7 +141,7 @@ def test_no_request_makes_the_server_fail(api: Any, path: str, body: dict[str, A
         api.post(path.replace("delete", "restore"), target)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     path=st.sampled_from(
         [

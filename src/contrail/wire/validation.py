@@ -112,8 +112,8 @@ def check_artifact_location(location: str) -> None:
         raise InvalidParameterValue(f"Artifact location cannot be a runs:/ URI. Given: '{location}'")
     if parts.fragment or ";" in location:
         raise InvalidParameterValue("'artifact_location' URL can't include fragments or params.")
-    if ".." in unquote(unquote(parts.query)):
-        raise InvalidParameterValue("'artifact_location': invalid query string")
+    if "?" in location:
+        raise InvalidParameterValue("'artifact_location' URL can't include a query string.")
     if ".." in unquote(unquote(parts.path)).replace("\\", "/").split("/"):
         raise invalid("artifact_location", location, "Its path leads out of the artifact root.")
 

@@ -127,7 +127,7 @@ def test_long_values_are_cut_or_refused() -> None:
     [
         "s3://b/p#x",
         "s3://b/p?x=../../etc",
-        "s3://b/p?x=%252e%252e",
+        "s3://b/p?region=x",
         "s3://b/p;x",
         "runs:/abc/model",
         "s3://b/" + "p" * 2042,
