@@ -17,7 +17,7 @@ GROUND = {"model", "wire", "workloads", "client"}
 ALLOWED: dict[str, set[str]] = {
     **BASE,
     "series": {"model"},
-    "blobs": {"model"},
+    "blobs": {"model", "wire"},
     "store": {"model", "series"},
     "logs": {"model", "wire", "store", "blobs"},
     "access": {"model", "wire", "store"},
