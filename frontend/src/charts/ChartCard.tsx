@@ -101,9 +101,9 @@ function CardHeader({ card, lines, x, onExpand, range, onRange }: HeaderProps) {
   const hidden = lines.reduce((sum, line) => sum + line.hidden, 0);
   return (
     <div className="chart-header">
-      <h3 className="chart-title ellipsis" title={card.title}>
+      <h2 className="chart-title ellipsis" title={card.title}>
         {card.title}
-      </h3>
+      </h2>
       {countNonFinite(lines).map((found) => (
         <span key={found.kind} className="chart-badge">
           {badgeText(found, x)}

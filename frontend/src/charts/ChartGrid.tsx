@@ -229,7 +229,7 @@ function Slot({ card, onOpen, runs, view, zoom }: Shared & { card: Card; onOpen:
           onExpand={() => onOpen(card.id)}
         />
       ) : (
-        <h3 className="chart-title ellipsis">{card.title}</h3>
+        <h2 className="chart-title ellipsis">{card.title}</h2>
       )}
     </article>
   );

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { token, useTheme } from "../lib/theme";
 import { currentLanguage } from "../messages";
-import { drawLine, type Projection } from "./draw";
+import { drawLine, drawMarks, type Projection } from "./draw";
 import { highlighted, onHighlight, setHighlight } from "./highlight";
 import { axisRange, type ChartView, type Line, nearestIndex, type Range, xExtent, yExtent } from "./series";
 import { Tooltip, type TooltipState } from "./Tooltip";
@@ -273,6 +273,8 @@ class Plot {
       const several = lines.some((other) => other.runId !== chosen);
       drawLine(ctx, line, to, { colour, dash, width: front && several ? 2.5 : 1.5, alpha: among && !front ? 0.35 : 1 });
     }
+    const background = token("--bg");
+    for (const line of order) drawMarks(ctx, line, to, line.colour, background);
     ctx.restore();
   }
 

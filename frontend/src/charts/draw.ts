@@ -47,6 +47,16 @@ export function drawLine(ctx: Context, line: Line, to: Projection, style: Style)
   strokeValues(ctx, line.x, line.y, to, from, until);
   ctx.setLineDash([]);
   fillDots(ctx, line, to, from, until, style.width);
+  ctx.restore();
+}
+
+/** The marks of a line, each with a rim of the background's colour so that it stands out from the lines around it. */
+export function drawMarks(ctx: Context, line: Line, to: Projection, colour: string, background: string): void {
+  ctx.save();
+  ctx.fillStyle = colour;
+  ctx.strokeStyle = background;
+  ctx.lineWidth = 2 * to.ratio;
+  ctx.lineJoin = "round";
   for (const mark of line.marks) drawMark(ctx, mark, to);
   ctx.restore();
 }
@@ -111,7 +121,7 @@ function fillDots(ctx: Context, line: Line, to: Projection, from: number, until:
 function drawMark(ctx: Context, mark: Mark, to: Projection) {
   const px = to.x(mark.x);
   if (px < to.left - 1 || px > to.left + to.width + 1) return;
-  const size = 5 * to.ratio;
+  const size = 6 * to.ratio;
   const [top, bottom] = [to.top + size, to.top + to.height - size];
   const wanted = mark.kind === "Infinity" ? top : mark.kind === "-Infinity" || mark.y === null ? bottom : to.y(mark.y);
   const py = Math.min(Math.max(Number.isFinite(wanted) ? wanted : bottom, top), bottom);
@@ -121,6 +131,6 @@ function drawMark(ctx: Context, mark: Mark, to: Projection) {
   ctx.lineTo(px - size, py - point * 0.8);
   ctx.lineTo(px + size, py - point * 0.8);
   ctx.closePath();
-  ctx.globalAlpha = 1;
+  ctx.stroke();
   ctx.fill();
 }

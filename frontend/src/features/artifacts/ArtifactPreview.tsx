@@ -76,7 +76,7 @@ function FileBody({ runId, artifact: { path, size }, kind }: FileBodyProps) {
     case "markdown":
       return <MarkdownPreview runId={runId} path={path} size={size} />;
     case "html":
-      // Scripts may run (interactive plots need them), but in an origin of their own: no cookies, no storage, no page.
+      // An origin of its own: no cookies, no storage, no way into this page. Whether scripts run is the server's policy.
       return <Frame url={url} name={baseName(path)} sandbox="allow-scripts" />;
     case "pdf":
       return <Frame url={url} name={baseName(path)} />;

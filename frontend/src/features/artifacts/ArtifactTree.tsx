@@ -16,7 +16,7 @@ interface TreeProps {
 
 /** Folders open in place; each is listed when it is opened. */
 export function ArtifactTree({ runId, current, hrefOf }: TreeProps) {
-  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(ancestorsOf(current)));
+  const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set([...ancestorsOf(current), current]));
   useEffect(() => {
     setOpen((before) => new Set([...before, ...ancestorsOf(current)]));
   }, [current]);

@@ -96,10 +96,11 @@ function Head({ runs, base, onBase, onRemove }: HeadProps) {
                   <Button
                     kind="quiet"
                     className="compare-make-base"
-                    aria-label={t("compare.makeBase", { name: run.name })}
+                    title={t("compare.makeBase", { name: run.name })}
                     onClick={() => onBase(run.run_id)}
                   >
                     {t("compare.base")}
+                    <span className="visually-hidden">{run.name}</span>
                   </Button>
                 )}
                 {runs.length > 1 && (

@@ -23,15 +23,15 @@ export function Tags({ run }: { readonly run: RunSummary }) {
       </div>
       {adding && <TagForm onAdd={setTag} onClose={() => setAdding(false)} />}
       {own.length === 0 && !adding && <p className="muted">{t("run.tagsNone")}</p>}
-      <dl className="tags">
+      <ul className="tags">
         {own.map(([key, value]) => (
-          <div key={key} className="tag">
-            <dt>{key}</dt>
-            <dd>{value}</dd>
+          <li key={key} className="tag">
+            <span className="tag-key">{key}</span>
+            <span>{value}</span>
             <IconButton icon="close" label={t("run.tagRemove", { key })} onClick={() => deleteTag(key)} />
-          </div>
+          </li>
         ))}
-      </dl>
+      </ul>
     </section>
   );
 }
