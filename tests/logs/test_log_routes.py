@@ -157,39 +157,41 @@ def test_the_raw_download_is_byte_identical(bench, http):
     assert httpx.get(f"{http}/job-runs/{attempt}/logs/download", params={"raw": "1"}).status_code == 400
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "q=(&regex=1",
-        "regex=maybe",
-        "level=loud",
-        "levels=info,loud",
-        "node=x",
-        "node=-1",
-        "node=5",
-        "node=99999999999999999999",
-        "attempt=7",
-        "attempt=x",
-        "after=abc",
-        "before=0.x",
-        "around=1",
-        "around=9:1",
-        "from_ms=tomorrow",
-        "to_ms=99999999999999999",
-        "tail=-1",
-        "limit=1e3",
-        "lines=5",
-        "q=" + "x" * 5000,
-    ],
-)
-def test_bad_parameters_are_refused_by_name(bench, http, query):
+BAD_QUERIES = [
+    "q=(&regex=1",
+    "regex=maybe",
+    "level=loud",
+    "levels=info,loud",
+    "node=x",
+    "node=-1",
+    "node=5",
+    "node=99999999999999999999",
+    "attempt=7",
+    "attempt=x",
+    "after=abc",
+    "before=0.x",
+    "around=1",
+    "around=9:1",
+    "from_ms=tomorrow",
+    "to_ms=99999999999999999",
+    "tail=-1",
+    "limit=1e3",
+    "lines=5",
+    "q=" + "x" * 5000,
+    "node=" + "9" * 5000,
+]
+
+
+def test_bad_parameters_are_refused_by_name(bench, http):
     """Every parameter that cannot be meant is a 4xx with a sentence, in all forms of the log."""
     attempt = bench.attempt()
     bench.write(attempt, "x\n")
-    for ending in ("", "/follow", "/stats", "/download"):
-        answer = httpx.get(f"{http}/job-runs/{attempt}/logs{ending}?{query}")
-        assert answer.status_code in (400, 404), (ending, answer.text)
-        assert answer.json()["message"]
+    with httpx.Client() as client:
+        for query in BAD_QUERIES:
+            for ending in ("", "/follow", "/stats", "/download"):
+                answer = client.get(f"{http}/job-runs/{attempt}/logs{ending}?{query}")
+                assert answer.status_code in (400, 404), (query, ending, answer.text)
+                assert answer.json()["message"]
 
 
 @pytest.mark.parametrize(
