@@ -1,5 +1,6 @@
-import { Component, lazy, type ReactNode, Suspense, useState } from "react";
+import { Component, lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
+import { serverReachable } from "./api/client";
 import { useShortcuts } from "./lib/keys";
 import { type Language, loadLanguage, rememberLanguage, t } from "./messages";
 import { LanguageContext } from "./messages/context";
@@ -71,6 +72,7 @@ function Shell() {
           <IconButton icon="settings" label={t("nav.settings")} onClick={() => navigate("/settings")} />
         </div>
       </header>
+      <Unreachable />
       <main id="content" className="content" tabIndex={-1}>
         <Boundary key={location.split("/").slice(0, 3).join("/")}>
           <Pages />
@@ -83,6 +85,16 @@ function Shell() {
         </Suspense>
       )}
       <Toasts />
+    </div>
+  );
+}
+
+/** What is on the page stays; this says that it may be old. */
+function Unreachable() {
+  const reachable = useSyncExternalStore(serverReachable.subscribe, serverReachable.get);
+  return (
+    <div role="status" className={reachable ? "visually-hidden" : "unreachable"}>
+      {!reachable && t("common.unreachable")}
     </div>
   );
 }

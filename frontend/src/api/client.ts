@@ -37,6 +37,24 @@ export function queryString(query: Record<string, QueryValue> = {}): string {
   return text ? `?${text}` : "";
 }
 
+let reachable = true;
+const reachableListeners = new Set<() => void>();
+
+function setReachable(value: boolean): void {
+  if (reachable === value) return;
+  reachable = value;
+  for (const listener of reachableListeners) listener();
+}
+
+/** Whether the last request got any answer, for `useSyncExternalStore`. */
+export const serverReachable = {
+  get: (): boolean => reachable,
+  subscribe: (listener: () => void): (() => void) => {
+    reachableListeners.add(listener);
+    return () => reachableListeners.delete(listener);
+  },
+};
+
 interface RequestOptions {
   readonly method?: string;
   readonly body?: unknown;
@@ -45,14 +63,17 @@ interface RequestOptions {
 
 async function send(url: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
   try {
-    return await fetch(url, {
+    const response = await fetch(url, {
       method,
       signal: signal ?? null,
       headers: body === undefined ? {} : { "Content-Type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
     });
+    setReachable(true);
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    setReachable(false);
     throw new ApiError(0, "UNREACHABLE", "The server does not answer.");
   }
 }

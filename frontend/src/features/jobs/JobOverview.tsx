@@ -11,7 +11,7 @@ import { accelerators, attemptStatus, endReason, nodeStatus } from "./labels";
 export function JobOverview({ job }: { readonly job: JobRunDetail }) {
   return (
     <>
-      {job.message && <JobMessage job={job} />}
+      {job.message && job.status !== "SUCCESS" && <JobMessage job={job} />}
       <Attempts job={job} />
       <section className="section job-columns">
         <div>
