@@ -20,7 +20,8 @@ from contrail.server.routes.headers import attachment, http_date, media_type
 
 # Whatever a file holds, a page made of it runs no script and belongs to no origin.
 SANDBOX = (
-    "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; font-src data:"
+    "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; "
+    "style-src 'unsafe-inline'; font-src data:"
 )
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
