@@ -20,7 +20,7 @@ import msgspec
 
 log = logging.getLogger(__name__)
 
-HEAD_MAX_BYTES = 64 * 1024
+HEAD_MAX_BYTES = 512 * 1024
 BODY_MAX_BYTES = 32 * 1024 * 1024
 CONNECTIONS_MAX = 1024
 IDLE_S = 600.0
@@ -181,7 +181,8 @@ class _Conversation:
         self._handler = handler
         self._parser = httptools.HttpRequestParser(self)
         self._head = Head("", "")
-        self._head_bytes = 0
+        self._in_head = False
+        self._head_bytes = 0  # received of a head that is not complete
         self._sink: Sink | None = None
         self._complete: list[tuple[Head, Sink]] = []
 
@@ -199,6 +200,7 @@ class _Conversation:
                 for head, sink in self._take_complete():
                     if not self._answer(head, sink):
                         return
+                self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
                 if self._head_bytes > HEAD_MAX_BYTES:
                     self._send(
                         error_reply(431, "BAD_REQUEST", "The request's headers are too long"), False, False
@@ -225,17 +227,16 @@ class _Conversation:
 
     def on_message_begin(self) -> None:
         self._head = Head("", "")
-        self._head_bytes = 0
+        self._in_head = True
 
     def on_url(self, url: bytes) -> None:
         self._head.target += url.decode("latin-1")
-        self._head_bytes += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._head.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
-        self._head_bytes += len(name) + len(value)
 
     def on_headers_complete(self) -> None:
+        self._in_head = False
         self._head.method = self._parser.get_method().decode("latin-1")
         self._head.keep_alive = self._parser.should_keep_alive()
         self._sink = self._handler.sink(self._head)
@@ -250,7 +251,6 @@ class _Conversation:
         if self._sink is not None:
             self._complete.append((self._head, self._sink))
             self._sink = None
-            self._head_bytes = 0
 
     # ------------------------------------------------------------ sending
 

@@ -93,6 +93,7 @@ def _tracking(spec: AgentSpec, tracking_uri: str) -> dict[str, str]:
         "MLFLOW_RUN_ID": spec.run_id,
         "MLFLOW_EXPERIMENT_ID": spec.experiment_id,
         "MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING": "false",  # the agent samples, once per node
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # they would lead to the relay, which ends with the job
         "CONTRAIL_JOB_RUN_ID": str(spec.job_run_id),
         "CONTRAIL_ATTEMPT_NUMBER": str(spec.attempt_number),
         MARK: spec.work_dir,

@@ -151,6 +151,7 @@ class Agent:
             new_link=self._link,
             urge=self._relay_lane.urge,
             lost=self._reports.lost,
+            server_url=lambda: self._address.url,
         )
         self._edge = Edge(relay)
 

@@ -91,6 +91,7 @@ class Relay:
         new_link: Callable[[], Link],
         urge: Callable[[], None],
         lost: Callable[[str], None],
+        server_url: Callable[[], str],
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ):
         self._spec = spec
@@ -101,6 +102,7 @@ class Relay:
         self._new_link = new_link
         self._urge = urge
         self._lost = lost
+        self._server_url = server_url
         self._clock_ms = clock_ms
         self._local = threading.local()
         self._writing = threading.Lock()  # what was judged and what is spooled have the same order
@@ -138,6 +140,8 @@ class Relay:
     def _handle(self, head: Head, sink: Sink) -> Reply:
         if head.path not in OPEN_PATHS and not self._authorized(head):
             sink.discard()
+            if head.path == "/" and head.method == "GET":  # a browser that followed a client's link
+                return Reply(302, headers={"location": self._server_url() + head.target})
             return error_reply(401, "UNAUTHENTICATED", "Send the token in MLFLOW_TRACKING_TOKEN")
         if isinstance(sink, UploadSink):
             return self._take_upload(head, sink)

@@ -129,7 +129,7 @@ class Hardware:
         self.peak_memory_bytes = max(self.peak_memory_bytes, own)
         used: int | None = machine.used
         if self._own_only:
-            used = own
+            used = own or None  # the last sample comes when all processes are gone
         elif total < machine.total:
             used = self._cgroup.memory_used_bytes()
         if used is not None:

@@ -83,6 +83,10 @@ def test_simulated_nodes_show_their_own_processes(tmp_path):
     assert idle["cpu_utilization_percentage"] < 1
     assert busy["system_memory_usage_megabytes"] == 50.0
     assert nodes["busy"].peak_memory_bytes == 50_000_000
+    now["busy"] = []
+    assert "system_memory_usage_megabytes" not in nodes["busy"].sample(), (
+        "nothing runs: that is not a reading of 0"
+    )
     assert shares_machine(spec(num_nodes=2))
     assert not shares_machine(spec(num_nodes=2, master_addr="10.0.0.1"))
     assert not shares_machine(spec())
