@@ -273,6 +273,30 @@ def test_artifacts_stream_through_the_node(workload, stand_in, tmp_path):
     assert stand_in.node().text.splitlines()[-1] == hashlib.sha256(content).hexdigest()
 
 
+def test_an_artifact_larger_than_the_spool(agent, stand_in):
+    """What finds no room on the node goes straight to the server; without one, the log names what was not kept."""
+    put = (
+        'curl -s -o /dev/null -w "%{http_code}\\n" -X PUT -T big.bin -H "Authorization: Bearer $MLFLOW_TRACKING_TOKEN" '
+        "$MLFLOW_TRACKING_URI/api/2.0/mlflow-artifacts/artifacts/7/run/artifacts/big.bin"
+    )
+    process = agent(f"head -c 3000000 /dev/zero > big.bin; {put}", spool_max_bytes=2_000_000)
+    assert process.wait().exit_code == 0
+    assert stand_in.node().text == "200\n"
+    assert stand_in.artifacts["7/run/artifacts/big.bin"] == bytes(3_000_000)
+    stand_in.artifacts.clear()
+    stand_in.away()
+    wait = "sleep 1; "  # until the agent has noticed
+    process = agent(
+        f"{wait}head -c 3000000 /dev/zero > big.bin; {put}", spool_max_bytes=2_000_000, attempt_id=2
+    )
+    await_true((process.work_dir / "exit.json").exists, "the end")
+    stand_in.back()
+    process.wait()
+    assert "200\n" in stand_in.node(2).text
+    assert "[contrail] not kept: the artifact '7/run/artifacts/big.bin'" in stand_in.node(2).text
+    assert not stand_in.artifacts
+
+
 def test_refused_writes_are_counted_and_told_once(workload, stand_in):
     """What the server refuses for good is dropped; the log names the first and counts the rest."""
     stand_in.refuse = lambda item: "too many points" if b"loss" in json.dumps(item["body"]).encode() else None

@@ -187,6 +187,19 @@ class Link:
                 raise self._away(error) from error
         raise AssertionError("unreachable")
 
+    def begin(self, method: str, target: str, headers: Mapping[str, str]) -> http.client.HTTPConnection:
+        """Send the head of a request, on a fresh connection; the caller sends the body. Raises `ServerAway`."""
+        self.close()
+        try:
+            connection = self._connect()
+            connection.putrequest(method, self._prefix + target)
+            for name, value in {**headers, **self._authorization()}.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._away(error) from error
+        return connection
+
     def close(self) -> None:
         """Drop the connection."""
         if self._connection is not None:

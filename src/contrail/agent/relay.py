@@ -8,6 +8,7 @@ the server is away, reads are answered from what this node knows, or with 503 wi
 from __future__ import annotations
 
 import hmac
+import http.client
 import logging
 import random
 import threading
@@ -123,7 +124,10 @@ class Relay:
         """Uploads go to a file (or, too large for the spool, straight to the server), the rest to memory."""
         if head.method != "PUT" or not _artifact_path(head.path) or not self._authorized(head):
             return Memory()
+        size = head.headers.get("content-length", "0")
         try:
+            if self._health.up and size.isdecimal() and not self._uploads.has_room(int(size)):
+                return DirectUpload(self._new_link(), head)
             return self._uploads.sink()
         except OSError as error:
             log.warning("no file for an upload: %s", error)
@@ -145,6 +149,8 @@ class Relay:
             return error_reply(401, "UNAUTHENTICATED", "Send the token in MLFLOW_TRACKING_TOKEN")
         if isinstance(sink, UploadSink):
             return self._take_upload(head, sink)
+        if isinstance(sink, DirectUpload):
+            return sink.finish()
         if not isinstance(sink, Memory) or sink.too_large:
             return error_reply(413, "INVALID_PARAMETER_VALUE", "The request body is too large")
         path = _mlflow_path(head.path)
@@ -372,6 +378,47 @@ class Relay:
         if path == "experiments/get":
             return query.get("experiment_id") == [str(experiment.experiment_id)]
         return path == "experiments/get-by-name" and query.get("experiment_name") == [experiment.name]
+
+
+class DirectUpload:
+    """A sink for an artifact that is too large for the spool: it goes to the server as it comes."""
+
+    def __init__(self, link: Link, head: Head):
+        self._link = link
+        headers = {"content-type": head.headers.get("content-type", "application/octet-stream")}
+        headers["content-length"] = head.headers["content-length"]
+        self._connection: http.client.HTTPConnection | None = None
+        try:
+            self._connection = link.begin("PUT", head.target, headers)
+        except ServerAway as error:
+            log.warning("%s: %s", head.path, error)
+
+    def write(self, data: bytes) -> None:
+        """Send the next piece; after a failure the rest is swallowed, and `finish` tells."""
+        if self._connection is not None:
+            try:
+                self._connection.send(data)
+            except OSError as error:
+                log.warning("an upload broke off: %s", error)
+                self.discard()
+
+    def discard(self) -> None:
+        """Break it off: the server keeps nothing of it."""
+        self._connection = None
+        self._link.close()
+
+    def finish(self) -> Reply:
+        """The server's own answer; 503 when it went away, so that the client sends it again."""
+        if self._connection is not None:
+            try:
+                response = self._connection.getresponse()
+                kind = {"content-type": response.getheader("content-type") or "application/json"}
+                return Reply(response.status, response.read(), kind)
+            except (OSError, http.client.HTTPException) as error:
+                log.warning("an upload was not answered: %s", error)
+            finally:
+                self.discard()
+        return error_reply(503, "TEMPORARILY_UNAVAILABLE", "The tracking server went away", RETRY_SOON)
 
 
 # ---------------------------------------------------------------- paths and bodies

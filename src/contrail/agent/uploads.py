@@ -10,6 +10,8 @@ import msgspec
 
 from contrail.agent.spool import Budget, Bytes, Spool, SpoolFull
 
+SHARE_LEFT_TO_OTHERS = 0.1  # artifacts may not crowd out metrics and the exit record
+
 
 class Upload(msgspec.Struct):
     """One spooled artifact. It is sent when the tracking writes before `after_seq` are stored."""
@@ -35,7 +37,7 @@ class UploadSink:
         """Add bytes. When there is no room left, `full` is set and the rest is swallowed."""
         if self.full or self._file is None:
             return
-        if not self._budget.take(len(data)):
+        if not self._budget.take(len(data), spare=SHARE_LEFT_TO_OTHERS):
             self._drop()
             return
         try:
@@ -43,7 +45,7 @@ class UploadSink:
         except OSError:
             written = -1
         self.size += len(data)
-        if written != len(data):
+        if written != len(data):  # the disk is full
             self._drop()
 
     def close(self) -> None:
@@ -78,6 +80,10 @@ class Uploads:
                 budget.force(path.stat().st_size)
             else:
                 path.unlink()
+
+    def has_room(self, size: int) -> bool:
+        """Whether an upload of this size can be kept here, without crowding out everything else."""
+        return self._budget.used_bytes + size <= self._budget.limit_bytes * (1.0 - SHARE_LEFT_TO_OTHERS)
 
     def sink(self) -> UploadSink:
         """Where the bytes of a new upload go."""

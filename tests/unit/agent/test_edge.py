@@ -50,7 +50,8 @@ def talk(edge: Edge, *pieces: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", edge.port), timeout=10) as connection:
         for piece in pieces:
             connection.sendall(piece)
-        connection.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # the server may have closed it already
+            connection.shutdown(socket.SHUT_WR)
         found = b""
         while data := connection.recv(65536):
             found += data
@@ -91,7 +92,7 @@ def test_streams_are_chunked(edge):
 
 def test_an_answer_that_breaks_off_is_not_taken_for_whole(edge):
     """When the source fails, the connection closes before the announced length."""
-    answer = talk(edge, b"GET /broken HTTP/1.1\r\nhost: x\r\n\r\n", b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
+    answer = talk(edge, b"GET /broken HTTP/1.1\r\nhost: x\r\n\r\n")
     assert answer.endswith(b"\r\n\r\nhalf")
 
 
