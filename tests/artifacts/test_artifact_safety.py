@@ -93,6 +93,12 @@ def test_a_killed_upload_leaves_nothing(server):
     def stored() -> list[Path]:
         return [p for p in (server.data_dir / "artifacts").rglob("*") if p.is_file()]
 
+    def stored_bytes() -> int:
+        try:
+            return sum(p.stat().st_size for p in stored())
+        except FileNotFoundError:  # removed between the two looks
+            return 0
+
     def wait(condition) -> None:
         end = time.monotonic() + 20
         while not condition():
@@ -100,12 +106,13 @@ def test_a_killed_upload_leaves_nothing(server):
             time.sleep(0.02)
 
     connection = half_an_upload()
-    wait(lambda: sum(p.stat().st_size for p in stored()) >= 2 << 20)
+    wait(lambda: stored_bytes() >= 2 << 20)
     connection.close()
     wait(lambda: stored() == [])
-    half_an_upload()
-    wait(lambda: sum(p.stat().st_size for p in stored()) >= 2 << 20)
+    connection = half_an_upload()
+    wait(lambda: stored_bytes() >= 2 << 20)
     server.kill()
     server.restart()
+    connection.close()
     assert stored() == []
     assert raw_request(server.url, "GET", f"{PROXY}/k/half.bin")[0] == 404
