@@ -47,10 +47,18 @@ def _logs(base: str, what: str) -> tuple[Endpoint, ...]:
             query=(*_LOG_FILTER, "after", "before", "around", "at_ms", "tail", "limit"),
         ),
         Endpoint(
-            "GET", f"{base}/logs/follow", f"New log lines of {what} as they come", answer=STREAM, query=_LOG_FILTER
+            "GET",
+            f"{base}/logs/follow",
+            f"New log lines of {what} as they come",
+            answer=STREAM,
+            query=_LOG_FILTER,
         ),
         Endpoint(
-            "GET", f"{base}/logs/stats", f"Totals per node and level of {what}", answer=logs.LogStats, query=_LOG_FILTER
+            "GET",
+            f"{base}/logs/stats",
+            f"Totals per node and level of {what}",
+            answer=logs.LogStats,
+            query=(*_LOG_FILTER, "buckets"),
         ),
         Endpoint(
             "GET",
@@ -86,7 +94,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer=jobs.JobRunList,
         query=("state", "user", "experiment", "accelerator_type", "num_accelerators", "limit", "page_token"),
     ),
-    Endpoint("GET", "/job-runs/{job_run_id}", "One job run with its attempts and nodes", answer=jobs.JobRunDetail),
+    Endpoint(
+        "GET", "/job-runs/{job_run_id}", "One job run with its attempts and nodes", answer=jobs.JobRunDetail
+    ),
     Endpoint("POST", "/job-runs/{job_run_id}/cancel", "Ask a job run to stop", answer=jobs.Cancelled),
     Endpoint("POST", "/workloads/validate", "All problems of a workload YAML"),
     Endpoint("GET", "/code/{digest}", "A code archive", answer=BYTES),
@@ -96,7 +106,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_logs("/runs/{run_id}", "the attempt behind a run"),
     # artifacts
     Endpoint(
-        "GET", "/artifacts/raw", "An artifact for inline display, sandboxed", answer=BYTES, query=("run_id", "path")
+        "GET",
+        "/artifacts/raw",
+        "An artifact for inline display, sandboxed",
+        answer=BYTES,
+        query=("run_id", "path"),
     ),
     Endpoint(
         "GET",
@@ -106,7 +120,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         query=("run_id", "path", "offset", "limit"),
     ),
     Endpoint(
-        "GET", "/artifacts/table", "First rows of a table artifact", answer=ui.TablePreview, query=("run_id", "path")
+        "GET",
+        "/artifacts/table",
+        "First rows of a table artifact",
+        answer=ui.TablePreview,
+        query=("run_id", "path", "limit"),
     ),
     # agents
     Endpoint(

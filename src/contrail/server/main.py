@@ -36,23 +36,31 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
         services = Services.open(settings, server_address=lambda: address)
         try:
             services.start()
-            server = _Server(_config(services), ready=lambda: _announce(folder, address, say))
+            server = _Server(
+                _config(services),
+                ready=lambda: _announce(folder, address, say),
+                ending=services.logs.close,  # followers would hold their connections open
+            )
             server.run(sockets=[listener])
         finally:
             services.close()
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn that says when it accepts connections."""
+    """Uvicorn that says when it accepts connections, and when it is about to end them."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None]):
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._ending = ready, ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ending()
+        await super().shutdown(sockets=sockets)
 
 
 def _config(services: Services) -> uvicorn.Config:
