@@ -50,6 +50,8 @@ check: setup ## Lint, types, layering, docs: seconds
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/generate_reference.py --check
+	@$(BIN)/python tools/generate_openapi.py --check
+	@$(BIN)/python tools/generate_types.py --check
 	@$(BIN)/python -m pytest -q -n 0 tests/unit/test_layers.py tests/unit/test_docs.py
 	@$(BIN)/python tools/web.py check
 
@@ -59,6 +61,8 @@ fix: setup ## Format and repair what can be repaired
 
 docs: setup ## Write the generated reference pages again
 	@$(BIN)/python tools/generate_reference.py
+	@$(BIN)/python tools/generate_openapi.py
+	@$(BIN)/python tools/generate_types.py
 
 bench: setup ## Requests/s, points/s, search and history latency, start-up, memory, bytes per point
 	@$(BIN)/python benchmarks/bench.py
