@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from contrail.engines.base import Condition
 from contrail.model.errors import ContrailError, TemporarilyUnavailable
@@ -20,54 +22,63 @@ from contrail.wire.jobs import JobRunDetail
 OVER = {"TERMINATED", "INTERNAL_ERROR"}
 PLACED = {"PENDING", "RUNNING", "TERMINATING"}
 RUN_STATUS = {"SUCCESS": "FINISHED", "FAILED": "FAILED", "TIMEDOUT": "FAILED", "CANCELED": "KILLED"}
-numbers = st.integers(0, 3)
-CAUSES = st.sampled_from(
-    [*[Cause.EXIT_CODE] * 4, Cause.SIGNAL, Cause.TIMED_OUT, Cause.CANCELLED, Cause.PEER_FAILED]
+JOB_RUNS_MAX = 3
+CAUSES = [*[Cause.EXIT_CODE] * 5, Cause.SIGNAL, Cause.TIMED_OUT, Cause.CANCELLED, Cause.PEER_FAILED]
+ACTIONS = [
+    *["exit", "heartbeat", "look"] * 3,
+    *["submit", "cancel", "vanish", "time_passes", "server_is_restarted"],
+]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens; an action takes what it needs of the rest."""
+
+    action: str
+    which: int
+    flag: bool
+    code: int
+    cause: Cause
+
+
+steps = st.builds(
+    Step,
+    action=st.sampled_from(ACTIONS),
+    which=st.integers(0, 3),
+    flag=st.booleans(),
+    code=st.sampled_from([1, 1, 0]),
+    cause=st.sampled_from(CAUSES),
 )
 
 
-class JobMachine(RuleBasedStateMachine):
+class History:
     """People submit and cancel, agents say and do things, servers are killed, time passes."""
 
-    workplace = None  # set by the test
-
-    @initialize(slots=st.integers(2, 4), nodes=st.integers(1, 2), retries=st.integers(1, 2))
-    def begin(self, slots: int, nodes: int, retries: int) -> None:
-        self.folder = Path(tempfile.mkdtemp())
-        self.place = self.workplace(self.folder)
-        self.place.engine.nodes = slots
+    def __init__(self, workplace: Callable[[Path], Any], folder: Path):
+        self.place = workplace(folder)
+        self.place.engine.nodes = 3
         self.ids: list[int] = []
         self.cancelled: dict[int, int] = {}  # job run -> its attempts at the time
         self.ends: dict[int, tuple] = {}
-        self.submit(nodes, retries, True)
 
-    def teardown(self) -> None:
-        if hasattr(self, "place"):
-            try:
-                self.everything_ends()
-            finally:
-                self.place.close()
-                shutil.rmtree(self.folder)
+    def happens(self, step: Step) -> None:
+        """Do one step; afterwards everything still holds together."""
+        getattr(self, step.action)(step)
+        self.everything_holds_together()
 
     # ------------------------------------------------ what people do
 
-    @rule(nodes=st.integers(1, 2), retries=st.integers(0, 2), look=st.booleans())
-    def another(self, nodes: int, retries: int, look: bool) -> None:
-        if len(self.ids) < 3:
-            self.submit(nodes, retries, look)
+    def submit(self, step: Step) -> None:
+        if len(self.ids) < JOB_RUNS_MAX:
+            text = (
+                f"experiment_name: m\ncompute: {{accelerator_type: CPU, num_accelerators: {1 + step.flag}}}\n"
+                f"command: x\nmax_retries: {step.which}\n"
+            )
+            self.ids.append(self.place.submit(text))
 
-    def submit(self, nodes: int, retries: int, look: bool) -> None:
-        text = (
-            f"experiment_name: m\ncompute: {{accelerator_type: CPU, num_accelerators: {nodes}}}\n"
-            f"command: x\nmax_retries: {retries}\n"
-        )
-        self.ids.append(self.place.submit(text))
-        self.place.step(int(look))
-
-    @rule(which=numbers)
-    def cancel(self, which: int) -> None:
+    def cancel(self, step: Step) -> None:
         if self.ids:
-            job = self.place.job(self.ids[which % len(self.ids)])
+            job = self.place.job(self.ids[step.which % len(self.ids)])
             if job.state not in OVER:
                 self.cancelled.setdefault(job.job_run_id, len(job.attempts))
             self.place.jobs.cancel(job.job_run_id, "ada")
@@ -76,41 +87,35 @@ class JobMachine(RuleBasedStateMachine):
 
     def _agent(self, which: int) -> tuple[int, int] | None:
         """Attempt and node of an agent that lives."""
-        agents = sorted(
-            key for key, state in self.place.engine.states.items() if state.condition is Condition.RUNNING
-        )
+        states = self.place.engine.states.items()
+        agents = sorted(key for key, state in states if state.condition is Condition.RUNNING)
         return agents[which % len(agents)] if agents else None
 
-    @rule(which=numbers, state=st.sampled_from(["PENDING", "RUNNING", "RUNNING"]))
-    def heartbeat(self, which: int, state: str) -> None:
-        if agent := self._agent(which):
+    def heartbeat(self, step: Step) -> None:
+        if agent := self._agent(step.which):
             with suppress(ContrailError):
-                self.place.says(*agent, state)
+                self.place.says(*agent, "RUNNING" if step.flag else "PENDING")
 
-    @rule(which=numbers, code=st.sampled_from([1, 1, 0]), cause=CAUSES, look=st.booleans())
-    def exit(self, which: int, code: int, cause: Cause, look: bool) -> None:
-        if agent := self._agent(which):
-            self.place.exits(*agent, code, cause)
-            self.place.step(int(look))
+    def exit(self, step: Step) -> None:
+        if agent := self._agent(step.which):
+            self.place.exits(*agent, step.code, step.cause)
 
-    @rule(which=numbers, record=st.booleans())
-    def vanish(self, which: int, record: bool) -> None:
-        if agent := self._agent(which):
-            self.place.engine.vanish(*agent, NodeExit(0, Cause.EXIT_CODE, ended_ms=7) if record else None)
+    def vanish(self, step: Step) -> None:
+        if agent := self._agent(step.which):
+            end = NodeExit(step.code, Cause.EXIT_CODE, ended_ms=7) if step.flag else None
+            self.place.engine.vanish(*agent, end)
 
     # ------------------------------------------------ what happens around them
 
-    @rule()
-    def look(self) -> None:
+    def look(self, _step: Step) -> None:
         self.place.step()
 
-    @rule(seconds=st.sampled_from([1, 6, 30]))
-    def time_passes(self, seconds: float) -> None:
-        self.place.clock.advance(seconds)
+    def time_passes(self, step: Step) -> None:
+        self.place.clock.advance([1, 6, 30, 60][step.which])
 
-    @rule(fault=st.sampled_from([None, SystemExit("killed"), TemporarilyUnavailable("not now")]))
-    def server_is_restarted(self, fault: BaseException | None) -> None:
+    def server_is_restarted(self, step: Step) -> None:
         """Also killed while it starts agents, or after an engine did not want to."""
+        fault = [None, None, SystemExit("killed"), TemporarilyUnavailable("not now")][step.which]
         self.place.engine.refuse = fault
         with suppress(SystemExit):
             self.place.step(int(fault is not None))
@@ -119,7 +124,6 @@ class JobMachine(RuleBasedStateMachine):
 
     # ------------------------------------------------ what always holds
 
-    @invariant()
     def everything_holds_together(self) -> None:
         jobs = self._jobs()
         placed = 0
@@ -181,23 +185,22 @@ class JobMachine(RuleBasedStateMachine):
             return None
         return Cause(answer.stop_cause) if answer.stop_cause else None
 
-    def _jobs(self) -> list:
-        return [self.place.job(job_run_id) for job_run_id in getattr(self, "ids", ())]
+    def _jobs(self) -> list[JobRunDetail]:
+        return [self.place.job(job_run_id) for job_run_id in self.ids]
 
 
 @pytest.mark.timeout(600)
-def test_the_life_of_job_runs(workplace_class: type) -> None:
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(history=st.lists(steps, min_size=20, max_size=50))
+def test_the_life_of_job_runs(workplace_class: Callable[[Path], Any], history: list[Step]) -> None:
     """Random histories of submits, cancels, heartbeats, exits, lost agents and killed servers."""
-
-    class Machine(JobMachine):
-        workplace = staticmethod(workplace_class)
-
-    case = Machine.TestCase
-    case.settings = settings(
-        max_examples=30,
-        stateful_step_count=20,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=False,
-    )
-    case().runTest()
+    folder = Path(tempfile.mkdtemp())
+    life = History(workplace_class, folder)
+    try:
+        life.happens(Step("submit", 2, False, 0, Cause.EXIT_CODE))
+        for step in history:
+            life.happens(step)
+        life.everything_ends()
+    finally:
+        life.place.close()
+        shutil.rmtree(folder)
