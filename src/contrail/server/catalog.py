@@ -98,9 +98,22 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "GET", "/job-runs/{job_run_id}", "One job run with its attempts and nodes", answer=jobs.JobRunDetail
     ),
     Endpoint("POST", "/job-runs/{job_run_id}/cancel", "Ask a job run to stop", answer=jobs.Cancelled),
-    Endpoint("POST", "/workloads/validate", "All problems of a workload YAML"),
+    Endpoint(
+        "POST",
+        "/workloads/validate",
+        "All problems of a workload YAML",
+        body=jobs.Validate,
+        answer=jobs.Validated,
+    ),
     Endpoint("GET", "/code/{digest}", "A code archive", answer=BYTES),
-    Endpoint("PUT", "/code/{digest}", "Store a code archive under its SHA-256", body=BYTES, query=("name",)),
+    Endpoint(
+        "PUT",
+        "/code/{digest}",
+        "Store a code archive under its SHA-256",
+        body=BYTES,
+        answer=jobs.CodeStored,
+        query=("name",),
+    ),
     # logs
     *_logs("/job-runs/{job_run_id}", "a job run"),
     *_logs("/runs/{run_id}", "the attempt behind a run"),
