@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tarfile
@@ -312,6 +313,29 @@ def test_an_agent_killed_while_delivering_delivers_again(agent, stand_in):
     assert lines == ["one", "two"]
     assert record.exit["exit_code"] == 4
     assert process.start().wait().exit_code == 4  # and a third one finds nothing to do
+
+
+def test_sigterm_means_leave(agent, stand_in):
+    """An agent that is asked to go does not wait for an absent server: what it has kept stays for the next one."""
+    process = agent("echo one; while true; do sleep 0.05; done", grace_s=0.2)
+    await_true(lambda: "one" in stand_in.node().text, "the command")
+    stand_in.away()
+    os.kill(process.process.pid, signal.SIGTERM)
+    assert process.wait(40).cause is Cause.CANCELLED
+    assert stand_in.node().exit is None
+    stand_in.back()
+    assert process.start().wait().cause is Cause.CANCELLED
+    assert stand_in.node().exit["cause"] == "cancelled"
+
+
+def test_an_agent_whose_folder_is_gone_leaves(agent, stand_in):
+    """Nothing is left to deliver when someone has removed the work folder."""
+    process = agent("true", start=False)
+    stand_in.away()
+    process.start()
+    await_true((process.work_dir / "exit.json").exists, "the end")
+    shutil.rmtree(process.work_dir)
+    process.process.wait(20)
 
 
 def test_one_agent_per_work_folder(agent, stand_in):

@@ -118,7 +118,7 @@ class Knowledge:
             info, data = _run_info(run["info"]), run.get("data", {})
             params = {item["key"]: item.get("value", "") for item in data.get("params", ())}
             tags = {item["key"]: item.get("value", "") for item in data.get("tags", ())}
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        except (msgspec.MsgspecError, AttributeError, KeyError, TypeError, ValueError):
             return
         if info.lifecycle is not Lifecycle.ACTIVE:
             self.forget(info.run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
+import math
 import os
 import select
 import signal
@@ -11,7 +12,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,7 @@ SWITCH_INTERVAL_S = 0.0005  # no thread of ours keeps a tracking write of the wo
 LEFTOVER_S = 1.0  # how long background processes may outlive the command
 PIPE_END_S = 5.0  # how long to wait for the end of the output once every process is gone
 DELIVER_MAX_S = 7 * 24 * 3600.0  # after that the spool stays on disk, for an agent started again
+LEAVE_S = 15.0  # the same, for an agent that got SIGTERM
 COULD_NOT_START_CODE = 127
 
 
@@ -127,6 +128,7 @@ class Agent:
         self._address = ServerAddress(spec.server_address, spec.server_file)
         self._health = Health()
         self._knowledge = Knowledge(spec, _now_ms())
+        self._leave_at = math.inf  # by the monotonic clock: when to stop delivering
         self._reports = Reports(self._output, self._health, self._address, self._backlog)
         self._relay_lane = RelayLane(
             spec, self._items, self._link(), self._health, self._gone, self._reports.refused
@@ -320,30 +322,34 @@ class Agent:
 
     def _deliver(self, end: NodeExit) -> bool:
         """Bring everything to the server, the exit last. False when it stays here for now."""
-        deadline = time.monotonic() + DELIVER_MAX_S
+        self._leave_at = min(self._leave_at, time.monotonic() + DELIVER_MAX_S)
         self._tell(status_message="Delivering output")
-        if not self._delivered((self._items, self._uploads.spool), deadline):
+        if not self._delivered(self._items, self._uploads.spool):
             return self._orders.gone
         self._reports.ending()  # says what is known only now, so output comes after the rest
         self._output.finish()
-        if not self._delivered((self._output.spool,), deadline):
+        if not self._delivered(self._output.spool):
             return self._orders.gone
         self._append_exit(end)
-        return self._delivered((self._items,), deadline) or self._orders.gone
+        return self._delivered(self._items) or self._orders.gone
 
-    def _delivered(self, spools: Iterable[Spool], deadline: float) -> bool:
-        """Wait until the server has everything; False when it does not want it, or not for very long."""
+    def _delivered(self, *spools: Spool) -> bool:
+        """Wait until the server has everything; False when it does not want it, or not for too long."""
         for spool in spools:
             while not spool.wait_acked(spool.end, 0.2):
-                if self._orders.gone or time.monotonic() > deadline:
+                if self._must_leave():
+                    log.warning("leaving; %s stays for an agent started again", self._dir.spool)
                     return False
         return True
+
+    def _must_leave(self) -> bool:
+        return self._orders.gone or time.monotonic() > self._leave_at or not self._dir.spec.exists()
 
     def _append_exit(self, end: NodeExit) -> None:
         if self._items.reopened and self._exit_is_spooled():
             return
         self._relay_lane.urge()
-        while not self._orders.gone:
+        while not self._must_leave():
             try:
                 self._items.append(*encode_item(EXIT, msgspec.json.encode(end)))
                 return
@@ -370,6 +376,7 @@ class Agent:
         signal.set_wakeup_fd(self._orders.wake_fd, warn_on_full_buffer=False)
 
     def _signalled(self, *_: Any) -> None:
+        self._leave_at = min(self._leave_at, time.monotonic() + self._spec.grace_s + LEAVE_S)
         self._orders.give(Order(Cause.CANCELLED, self._spec.grace_s))
 
     def _ordered(self, answer: HeartbeatAnswer) -> None:
