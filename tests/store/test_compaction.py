@@ -138,3 +138,29 @@ def test_space_is_given_back(store, monkeypatch) -> None:
     store.database.reclaim_space()
     assert store.write(lambda c: c.exec_driver_sql("PRAGMA page_count").scalar_one()) < pages / 2
     assert sum(chunk.points for chunk in chunks(store)) == 50_000
+
+
+def test_points_before_between_and_behind_in_one_go(store) -> None:
+    """Late points in front of all chunks, inside one, in a gap and new ones at the end keep the series in order."""
+    run_id = store.run()
+    store.log(run_id, *[("m", float(i), 100 * i, i) for i in range(1, 9)])
+    store.compact(run_id, chunk_points_max=2)
+    times = [5, 150, 155, 250, 800, 810, 820, 401]
+    store.log(run_id, *[("m", float(time), time, time) for time in times])
+    store.compact(run_id, chunk_points_max=4)
+    found = [row[0] for row in store.history(run_id, "m")]
+    assert found == sorted([*times, *range(100, 900, 100)])
+    assert sum(chunk.points for chunk in chunks(store)) == 16
+    store.log(run_id, ("m", 0.5, 1, 1), ("m", 0.5, 900, 9))
+    store.compact(run_id)
+    assert [row[0] for row in store.history(run_id, "m")] == sorted([1, *found, 900])
+
+
+def test_a_summary_counts_points_sent_again_once(store) -> None:
+    """A point that is in a chunk and again in a block is one point."""
+    run_id = store.run()
+    store.log(run_id, *[("m", float(i), i, i) for i in range(10)])
+    store.compact(run_id)
+    store.log(run_id, *[("m", float(i), i, i) for i in range(5, 15)])
+    (metric,) = store.read(lambda c: runs.summary(c, run_id)).metrics
+    assert metric.points == 15

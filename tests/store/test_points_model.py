@@ -118,6 +118,9 @@ class Points(RuleBasedStateMachine):
 def test_points_equal_the_model(open_store) -> None:
     """History in both orders, pages and summaries equal the model after any mix of writes, re-sends and compactions."""
     rules = settings(
-        max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=15,
+        stateful_step_count=12,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(lambda: Points(open_store), settings=rules)

@@ -114,22 +114,27 @@ def _place(
 
     new = ordered(new)
     known = points.describe(connection, run_pk, key_id)
+    touched: set[int] = set()  # chunks beside or in which points were put: the tail must not reach over them
     for i, chunk in enumerate(known[:-1]):
         cut = _position(new, known[i + 1].timestamp_min_ms, known[i + 1].first_step)
         own, new = new[:cut], new[cut:]
         if not len(own):
             continue
+        touched.add(chunk.pk)
         if _apart(own, chunk) and chunk.points + len(own) > points_max:
             put(own)
         else:
             put(ordered(concatenate([points.read(connection, chunk), own])), chunk)
     if not len(new):
         return
-    if known and not _apart(new, known[-1]):
-        put(ordered(concatenate([points.read(connection, known[-1]), new])), known[-1])
+    if known and not _behind(new, known[-1]):
+        if _apart(new, known[-1]) and known[-1].points + len(new) > points_max:
+            put(new)
+        else:
+            put(ordered(concatenate([points.read(connection, known[-1]), new])), known[-1])
         return
     tail: list[Chunk] = []
-    while known and _short(known[-1], len(new), points_max) and _behind(new, known[-1]):
+    while known and known[-1].pk not in touched and _short(known[-1], len(new), points_max):
         tail.append(known.pop())
         new = concatenate([points.read(connection, tail[-1]), new])
     put(new, *tail)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, select
 
 from contrail.series import blocks, chunks
 from contrail.series.points import Order, Points, concatenate, empty, ordered
 from contrail.store import keys
-from contrail.store.dialect import Prepared
+from contrail.store.dialect import Prepared, tuples
 from contrail.store.runs import primary_keys
 from contrail.store.tables import metric_blocks, metric_chunks
 
@@ -97,6 +97,11 @@ def stream(connection: Connection, found: Sequence[Chunk], recent: Points, order
 
 def describe(connection: Connection, run_pk: int, key_id: int) -> list[Chunk]:
     """The chunks of a series, in order of time."""
+    return _describe(connection, run_pk, key_id).get(key_id, [])
+
+
+def _describe(connection: Connection, run_pk: int, key_id: int | None = None) -> dict[int, list[Chunk]]:
+    """The chunks of one series, or of all series of a run, by key id and in order of time."""
     table = metric_chunks.c
     columns = (
         table.id,
@@ -108,9 +113,13 @@ def describe(connection: Connection, run_pk: int, key_id: int) -> list[Chunk]:
         table.first_step,
         table.last_step,
     )
-    query = select(*columns).where(table.run_id == run_pk, table.key_id == key_id)
-    rows = connection.execute(query.order_by(table.timestamp_min_ms, table.first_step)).all()
-    return [Chunk(*row) for row in rows]
+    query = select(table.key_id, *columns).where(table.run_id == run_pk)
+    if key_id is not None:
+        query = query.where(table.key_id == key_id)
+    found: dict[int, list[Chunk]] = {}
+    for row in tuples(connection, query.order_by(table.key_id, table.timestamp_min_ms, table.first_step)):
+        found.setdefault(row[0], []).append(Chunk(*row[1:]))
+    return found
 
 
 def read(connection: Connection, chunk: Chunk) -> Points:
@@ -138,12 +147,14 @@ def by_key(key_ids: np.ndarray[tuple[int], np.dtype[np.uint32]], points: Points)
 
 
 def counts(connection: Connection, run_pk: int) -> Mapping[int, int]:
-    """Points per key id of a run, doubles among uncompacted points left out."""
-    table = metric_chunks.c
-    query = select(table.key_id, func.sum(table.points)).where(table.run_id == run_pk).group_by(table.key_id)
-    total = Counter({key_id: int(points) for key_id, points in connection.execute(query)})
+    """Points per key id of a run, each counted once. Reads only chunks in whose time uncompacted points lie."""
+    known = _describe(connection, run_pk)
+    total = Counter({key_id: sum(chunk.points for chunk in found) for key_id, found in known.items()})
     for key_id, points in uncompacted(connection, run_pk).items():
-        total[key_id] += len(ordered(points))
+        low, high = int(points.timestamps_ms.min()), int(points.timestamps_ms.max())
+        met = [chunk for chunk in known.get(key_id, []) if chunk.overlaps("timestamp", low, high)]
+        merged = sum(len(part) for part in stream(connection, met, points, "timestamp"))
+        total[key_id] += merged - sum(chunk.points for chunk in met)
     return total
 
 
