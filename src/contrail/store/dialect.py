@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Executable, Table, bindparam
+from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, Table, bindparam, literal_column
 from sqlalchemy.dialects import postgresql, sqlite
 
 T = TypeVar("T")
@@ -138,6 +138,34 @@ class Prepared:
             order = None if positions is None else tuple(self._names.index(name) for name in positions)
             self._compiled[dialect.name] = (compiled.string, order)
         return self._compiled[dialect.name]
+
+
+class ForIds:
+    """A query about many ids, compiled once. The ids are our own integers and are written into its text.
+
+    SQLAlchemy makes a bound value of each, which takes longer than the query when there are a thousand.
+    """
+
+    def __init__(self, build: Callable[[ColumnElement[Any]], Executable]):
+        self._build = build
+        self._compiled: dict[str, str] = {}
+
+    def tuples(self, connection: Connection, ids: Sequence[int]) -> list[tuple[Any, ...]]:
+        """All rows as the driver gives them; the query has no other parameters."""
+        if not ids:
+            return []
+        dialect = connection.dialect
+        if dialect.name not in self._compiled:
+            statement = self._build(literal_column(_IDS))
+            self._compiled[dialect.name] = statement.compile(dialect=dialect).string  # type: ignore[attr-defined]
+        sql = self._compiled[dialect.name].replace(_IDS, ",".join([str(int(identity)) for identity in ids]))
+        result = connection.exec_driver_sql(sql)
+        rows: list[tuple[Any, ...]] = result.cursor.fetchall()  # type: ignore[assignment]
+        result.close()
+        return rows
+
+
+_IDS = "/*ids*/"
 
 
 @cache

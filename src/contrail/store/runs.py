@@ -9,9 +9,10 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, Executable, Row, bindparam, select
+from sqlalchemy import Connection, Executable, Row, Table, bindparam, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as update_table
 
@@ -28,7 +29,7 @@ from contrail.model.tracking import (
     Tag,
 )
 from contrail.store import keys, numbers
-from contrail.store.dialect import Prepared, insert_into, insert_new, slices, tuples, upsert
+from contrail.store.dialect import ForIds, Prepared, insert_into, insert_new, slices, upsert
 from contrail.store.tables import (
     datasets,
     experiments,
@@ -68,6 +69,36 @@ _EXPERIMENT = Prepared(
     ),
 )
 _INFO_BY_UUID = Prepared(["run_uuid"], lambda _: select(runs).where(runs.c.run_uuid == bindparam("run_uuid")))
+
+
+def _pairs(table: Table) -> ForIds:
+    columns = (table.c.run_id, table.c.key, table.c.value)
+    return ForIds(lambda ids: select(*columns).where(columns[0].in_([ids])).order_by(*columns[:2]))
+
+
+_PARAMS, _TAGS = _pairs(params), _pairs(run_tags)
+_LATEST = metric_latest.c
+_METRICS = ForIds(
+    lambda ids: select(
+        _LATEST.run_id, _LATEST.key_id, _LATEST.value, _LATEST.timestamp_ms, _LATEST.step, _LATEST.is_nan
+    ).where(_LATEST.run_id.in_([ids]))
+)
+_INPUTS = ForIds(
+    lambda ids: (
+        select(
+            run_inputs.c.run_id,
+            datasets.c.id,
+            *(datasets.c[name] for name in ("name", "digest", "source_type", "source", "schema", "profile")),
+        )
+        .join_from(run_inputs, datasets)
+        .where(run_inputs.c.run_id.in_([ids]))
+        .order_by(run_inputs.c.run_id, run_inputs.c.position)
+    )
+)
+_INPUT_TAGS = ForIds(
+    lambda ids: select(input_tags).where(input_tags.c.run_id.in_([ids])).order_by(input_tags.c.key)
+)
+_key = attrgetter("key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +323,18 @@ def load(connection: Connection, rows: Sequence[Row[Any]]) -> list[Run]:
     for part in slices(rows, 2_000):
         ids = [row.id for row in part]
         metrics, inputs = _metrics(connection, ids), _inputs(connection, ids)
-        param_lists, tag_lists = _pairs(connection, params, ids), _pairs(connection, run_tags, ids)
+        own_params: dict[int, list[Param]] = defaultdict(list)
+        for run_id, key, value in _PARAMS.tuples(connection, ids):
+            own_params[run_id].append(Param(key, value))
+        own_tags: dict[int, list[Tag]] = defaultdict(list)
+        for run_id, key, value in _TAGS.tuples(connection, ids):
+            own_tags[run_id].append(Tag(key, value))
         loaded += [
             Run(
                 info(row),
                 tuple(metrics[row.id]),
-                tuple([Param(key, value) for key, value in param_lists[row.id]]),
-                tuple([Tag(key, value) for key, value in tag_lists[row.id]]),
+                tuple(own_params[row.id]),
+                tuple(own_tags[row.id]),
                 tuple(inputs[row.id]),
             )
             for row in part
@@ -361,43 +397,26 @@ def _metric_summary(row: Row[Any], key: str, points: int) -> MetricSummary:
 
 
 def _metrics(connection: Connection, ids: Sequence[int]) -> dict[int, list[Metric]]:
-    table = metric_latest.c
-    query = select(table.run_id, table.key_id, table.value, table.timestamp_ms, table.step, table.is_nan)
-    rows = tuples(connection, query.where(table.run_id.in_(ids)))
+    rows = _METRICS.tuples(connection, ids)
     names = keys.names(connection, {row[1] for row in rows})
     found: dict[int, list[Metric]] = defaultdict(list)
     for run_id, key_id, value, timestamp_ms, step, is_nan in rows:
         found[run_id].append(Metric(names[key_id], NAN if is_nan else value, timestamp_ms, step))
     for metrics in found.values():
-        metrics.sort(key=lambda metric: metric.key)
-    return found
-
-
-def _pairs(connection: Connection, table: Any, ids: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
-    query = select(table.c.run_id, table.c.key, table.c.value).where(table.c.run_id.in_(ids))
-    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for run_id, key, value in tuples(connection, query.order_by(table.c.run_id, table.c.key)):
-        found[run_id].append((key, value))
+        metrics.sort(key=_key)
     return found
 
 
 def _inputs(connection: Connection, ids: Sequence[int]) -> dict[int, list[DatasetInput]]:
-    query = (
-        select(run_inputs.c.run_id, datasets)
-        .join_from(run_inputs, datasets)
-        .where(run_inputs.c.run_id.in_(ids))
-    )
-    rows = connection.execute(query.order_by(run_inputs.c.run_id, run_inputs.c.position)).all()
+    rows = _INPUTS.tuples(connection, ids)
     if not rows:
         return defaultdict(list)
     tags: dict[tuple[int, int], list[Tag]] = defaultdict(list)
-    tag_query = select(input_tags).where(input_tags.c.run_id.in_(ids)).order_by(input_tags.c.key)
-    for row in connection.execute(tag_query):
-        tags[row.run_id, row.dataset_id].append(Tag(row.key, row.value))
+    for run_id, dataset_id, key, value in _INPUT_TAGS.tuples(connection, ids):
+        tags[run_id, dataset_id].append(Tag(key, value))
     found: dict[int, list[DatasetInput]] = defaultdict(list)
-    for row in rows:
-        dataset = Dataset(row.name, row.digest, row.source_type, row.source, row.schema, row.profile)
-        found[row.run_id].append(DatasetInput(dataset, tuple(tags[row.run_id, row.id])))
+    for run_id, dataset_id, *fields in rows:
+        found[run_id].append(DatasetInput(Dataset(*fields), tuple(tags[run_id, dataset_id])))
     return found
 
 
