@@ -7,7 +7,7 @@ import { drawLine, drawMarks, type Projection } from "./draw";
 import { highlighted, onHighlight, setHighlight } from "./highlight";
 import { axisRange, type ChartView, type Line, nearestIndex, type Range, xExtent, yExtent } from "./series";
 import { Tooltip, type TooltipState } from "./Tooltip";
-import { linearTicks, logTicks, numberLabel, symlogThreshold, symlogTicks, xLabels, xTicks } from "./ticks";
+import { linearTicks, logTicks, numberLabels, symlogThreshold, symlogTicks, xLabels, xTicks } from "./ticks";
 
 /** A line with its looks. */
 export interface ChartLine extends Line {
@@ -34,6 +34,10 @@ interface LineChartProps {
 const SYNC_KEY = "contrail";
 const AXIS_FONT = "11px system-ui, sans-serif";
 const DRAG_MIN_PX = 5;
+const PADDING_RIGHT_PX = 10;
+const HALF_LETTER_PX = 3.2;
+/** More lines than this would be a cloud of dots. */
+const DOTTED_LINES = 4;
 
 /** Lines over one x. Drag zooms, double click shows all again, arrow keys move the cursor. */
 export function LineChart(props: LineChartProps) {
@@ -195,7 +199,7 @@ class Plot {
     return {
       width,
       height,
-      padding: [8, 10, 0, 0],
+      padding: [8, PADDING_RIGHT_PX, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
@@ -230,9 +234,16 @@ class Plot {
   private xAxis(): uPlot.Axis {
     return {
       ...LOOKS,
-      size: 30,
+      size: 26,
       splits: (u) => xTicks(this.view.x, this.xRange, this.view.xLog, Math.max(2, u.over.clientWidth / 80 || 4)),
-      values: (_, ticks) => xLabels(this.view.x, ticks, currentLanguage()),
+      values: (u, ticks) => {
+        const width = u.over.clientWidth;
+        // The picture may still become narrower when the other axis gets its labels.
+        const room = (tick: number) => (width - u.valToPos(tick, "x")) * 0.85 + PADDING_RIGHT_PX;
+        const labels = xLabels(this.view.x, ticks, currentLanguage());
+        const fits = (text: string, tick: number) => width === 0 || text.length * HALF_LETTER_PX <= room(tick);
+        return labels.map((text, i) => (fits(text, ticks[i] as number) ? text : ""));
+      },
       filter: (_, ticks) => ticks,
     };
   }
@@ -246,7 +257,7 @@ class Plot {
         if (this.view.y === "log") return logTicks(this.yRange, most);
         return this.view.y === "symlog" ? symlogTicks(this.yRange, most) : linearTicks(this.yRange, most);
       },
-      values: (_, ticks) => ticks.map(numberLabel),
+      values: (_, ticks) => numberLabels(ticks),
       filter: (_, ticks) => ticks,
     };
   }
@@ -271,7 +282,9 @@ class Plot {
       const front = line.runId === chosen;
       const { colour, dash } = line;
       const several = lines.some((other) => other.runId !== chosen);
-      drawLine(ctx, line, to, { colour, dash, width: front && several ? 2.5 : 1.5, alpha: among && !front ? 0.35 : 1 });
+      const width = front && several ? 2.5 : 1.5;
+      const alpha = among && !front ? 0.35 : 1;
+      drawLine(ctx, line, to, { colour, dash, width, alpha, dots: lines.length <= DOTTED_LINES });
     }
     const background = token("--bg");
     for (const line of order) drawMarks(ctx, line, to, line.colour, background);

@@ -19,6 +19,8 @@ export interface Style {
   readonly dash: readonly number[];
   readonly width: number;
   readonly alpha: number;
+  /** Whether single points are shown where they stand far apart. */
+  readonly dots: boolean;
 }
 
 const RAW_ALPHA = 0.25;
@@ -46,7 +48,7 @@ export function drawLine(ctx: Context, line: Line, to: Projection, style: Style)
   ctx.setLineDash(style.dash.map((d) => d * to.ratio));
   strokeValues(ctx, line.x, line.y, to, from, until);
   ctx.setLineDash([]);
-  fillDots(ctx, line, to, from, until, style.width);
+  fillDots(ctx, line, to, from, until, style);
   ctx.restore();
 }
 
@@ -103,8 +105,8 @@ function fillBand(ctx: Context, line: Line, to: Projection, from: number, until:
 }
 
 /** Points that no segment shows (alone between two gaps), and all points where they stand far apart. */
-function fillDots(ctx: Context, line: Line, to: Projection, from: number, until: number, width: number) {
-  const sparse = (until - from) * DOT_SPACING * to.ratio <= to.width;
+function fillDots(ctx: Context, line: Line, to: Projection, from: number, until: number, { width, dots }: Style) {
+  const sparse = dots && (until - from) * DOT_SPACING * to.ratio <= to.width;
   const radius = (width + 0.75) * to.ratio;
   for (let i = from; i < until; i++) {
     const v = line.y[i];

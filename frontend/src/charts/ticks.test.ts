@@ -4,7 +4,7 @@ import {
   durationTicks,
   linearTicks,
   logTicks,
-  numberLabel,
+  numberLabels,
   symlogThreshold,
   symlogTicks,
   timeLabels,
@@ -51,7 +51,7 @@ it("never runs away on an absurd range", () => {
 });
 
 it("shortens numbers without lying", () => {
-  expect([0, 1, 0.25, 1234, 12_000, 2_500_000, 1e-5, -3e20].map(numberLabel)).toEqual([
+  expect(numberLabels([0, 1, 0.25, 1234, 12_000, 2_500_000, 1e-5, -3e20])).toEqual([
     "0",
     "1",
     "0.25",
@@ -61,6 +61,10 @@ it("shortens numbers without lying", () => {
     "1e-5",
     "-3e20",
   ]);
+});
+
+it("writes numbers out where a unit would need more digits", () => {
+  expect(numberLabels([83_048, 83_050])).toEqual(["83048", "83050"]);
 });
 
 it("says durations in their two largest units", () => {

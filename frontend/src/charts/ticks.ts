@@ -108,23 +108,28 @@ function niceStep(wanted: number): number {
 
 // ---------------------------------------------------------------------------- labels
 
-/** A number as short as an axis needs it: 12,000 → 12k, 0.00001 → 1e-5. */
-export function numberLabel(v: number): string {
-  if (v === 0) return "0";
+const UNITS = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+] as const;
+
+/** Numbers as short as an axis needs them: 12,000 → 12k, 0.00001 → 1e-5. One axis speaks one way. */
+export function numberLabels(values: readonly number[]): string[] {
+  const short = values.map(withUnit);
+  // 83048 beside 83050 is easier to read than 83.048k.
+  return short.some((text) => /\.\d{3,}[kMGT]$/.test(text)) ? values.map(plain) : short;
+}
+
+function withUnit(v: number): string {
+  const found = UNITS.find(([unit]) => Math.abs(v) >= Math.max(unit, 1e4));
+  return found && Math.abs(v) < 1e15 ? `${trim(v / found[0])}${found[1]}` : plain(v);
+}
+
+function plain(v: number): string {
   const size = Math.abs(v);
-  if (size >= 1e15 || size < 1e-4) return exponent(v);
-  for (const [unit, letter] of [
-    [1e12, "T"],
-    [1e9, "G"],
-    [1e6, "M"],
-    [1e4, "k"],
-  ] as const) {
-    if (size >= unit) {
-      const scale = unit === 1e4 ? 1e3 : unit;
-      return `${trim(v / scale)}${letter}`;
-    }
-  }
-  return trim(v);
+  return v !== 0 && (size >= 1e15 || size < 1e-4) ? exponent(v) : trim(v);
 }
 
 function exponent(v: number): string {
@@ -135,7 +140,7 @@ function exponent(v: number): string {
 }
 
 function trim(v: number): string {
-  return String(Number(v.toPrecision(6)));
+  return String(Number(v.toPrecision(7)));
 }
 
 /** 75 → 1m 15s; the two largest units only. */
@@ -185,5 +190,5 @@ export function xTicks(x: XAxis, range: Range, log: boolean, most: number): numb
 
 export function xLabels(x: XAxis, ticks: readonly number[], locale: string): string[] {
   if (x === "time") return timeLabels(ticks, locale);
-  return ticks.map(x === "relative" ? durationLabel : numberLabel);
+  return x === "relative" ? ticks.map(durationLabel) : numberLabels(ticks);
 }

@@ -47,7 +47,7 @@ export function LogLines(props: LogLinesProps) {
   });
   const [hit, setHit] = useState<string | null>(null);
   usePlace(rows, scroller, props);
-  const onScroll = useScrolling(rows, session, state);
+  const scrolling = useScrolling(rows, session, state);
 
   useImperativeHandle(ref, () => ({
     moveHit: (by) => {
@@ -67,7 +67,7 @@ export function LogLines(props: LogLinesProps) {
       <div
         ref={scroller}
         className={wrap ? "logs-scroll wrap" : "logs-scroll"}
-        onScroll={onScroll}
+        {...scrolling}
         role="log"
         aria-live="off"
         aria-label={t("logs.label")}
@@ -189,17 +189,39 @@ function goTo(rows: Rows, { target }: LogState, lines: readonly Line[]) {
   }
 }
 
-/** Loads near the edges; scrolling up stops following, reaching the end starts it. */
+/** A scroll this soon after the reader's hand moved is his. */
+const HAND_MS = 500;
+
+/** Loads near the edges; when the reader scrolls up following stops, when he reaches the end it starts. */
 function useScrolling(rows: Rows, session: LogSession, state: LogState) {
   const last = useRef(0);
-  return (event: { currentTarget: HTMLElement }) => {
+  const hand = useRef({ at: 0, down: false });
+  const moved = () => {
+    hand.current.at = Date.now();
+  };
+  const onScroll = (event: { currentTarget: HTMLElement }) => {
     const { scrollTop, clientHeight } = event.currentTarget;
     const below = rows.getTotalSize() - scrollTop - clientHeight;
     const up = scrollTop < last.current - 1;
     last.current = scrollTop;
-    if (up && below > END_PX && state.following) session.setFollowing(false);
-    else if (!up && below <= END_PX && state.window.eof && !state.ended) session.setFollowing(true);
+    // Rows that are measured anew move the view too; only the reader changes what he wants.
+    const meant = hand.current.down || Date.now() - hand.current.at < HAND_MS;
+    if (meant && up && below > END_PX && state.following) session.setFollowing(false);
+    else if (meant && !up && below <= END_PX && state.window.eof && !state.ended) session.setFollowing(true);
     if (scrollTop < EDGE_PX && up) void session.loadBefore();
     if (below < EDGE_PX && !up) void session.loadAfter();
+  };
+  return {
+    onScroll,
+    onWheel: moved,
+    onKeyDown: moved,
+    onTouchMove: moved,
+    onPointerDown: () => {
+      hand.current.down = true;
+    },
+    onPointerUp: () => {
+      moved();
+      hand.current.down = false;
+    },
   };
 }

@@ -46,7 +46,7 @@ export function LogToolbar(props: ToolbarProps) {
         >
           {attempts.map((number) => (
             <option key={number} value={number}>
-              {t("logs.attemptN", { n: number })}
+              {t("logs.attemptN", { n: number + 1 })}
             </option>
           ))}
         </select>
@@ -117,7 +117,7 @@ async function copyLines(lines: readonly LogLine[]): Promise<void> {
 const TYPING_MS = 250;
 
 /** The search field; what is typed takes effect after a pause or with Enter. */
-function Search({ field, filter, onFilter, stats, onHit }: ToolbarProps) {
+function Search({ field, filter, onFilter, stats, lines, onHit }: ToolbarProps) {
   const [draft, setDraft] = useState(filter.q);
   const [asked, setAsked] = useState(filter.q);
   if (asked !== filter.q) {
@@ -145,7 +145,10 @@ function Search({ field, filter, onFilter, stats, onHit }: ToolbarProps) {
         onChange={(event) => setDraft(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") onHit(event.shiftKey ? -1 : 1);
-          if (event.key === "Escape") event.currentTarget.blur();
+          if (event.key !== "Escape") return;
+          // A search field would empty itself; here Escape only leaves it, so that `n` goes on to the next hit.
+          event.preventDefault();
+          event.currentTarget.blur();
         }}
       />
       <button
@@ -175,16 +178,17 @@ function Search({ field, filter, onFilter, stats, onHit }: ToolbarProps) {
         </>
       )}
       <span className="logs-hits" role="status">
-        {isFiltering(filter) && hitsText(stats)}
+        {isFiltering(filter) && hitsText(stats, lines.length)}
       </span>
     </div>
   );
 }
 
-function hitsText({ matching }: Stats): string {
+function hitsText({ matching }: Stats, loaded: number): string {
   if (!matching) return "";
   const count = matching.lines;
-  if (matching.scanned_to_ns) return t("logs.hitsSoFar", { count });
+  // The count stopped at its time limit: at least what is on the screen is there.
+  if (matching.scanned_to_ns) return t("logs.hitsSoFar", { count: Math.max(count, loaded) });
   return count === 0 ? t("logs.noHits") : t("logs.hits", { count });
 }
 

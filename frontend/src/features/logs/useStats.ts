@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { queryString, request } from "../../api/client";
 import type { LogStats } from "../../api/types";
 import { filterQuery, isFiltering, type LogFilter, NO_FILTER } from "./filter";
@@ -24,7 +24,6 @@ function useLogStats(base: string, attempt: number | null, filter: LogFilter, li
     queryKey: ["log-stats", base, query],
     queryFn: ({ signal }) => request<LogStats>(`${base}/logs/stats${queryString(query)}`, { signal }),
     refetchInterval: live ? LIVE_MS : false,
-    placeholderData: enabled ? keepPreviousData : undefined,
     enabled,
   });
   return enabled ? (data ?? null) : null;
