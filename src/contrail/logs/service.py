@@ -276,7 +276,7 @@ class Logs:
 def _check_node(source: LogSource, node: int) -> None:
     if not 0 <= node < source.num_nodes:
         raise InvalidParameterValue(
-            f"There is no node {node}: attempt {source.number} has nodes 0 to {source.num_nodes - 1}"
+            f"There is no node {node}: attempt {source.number + 1} has nodes 0 to {source.num_nodes - 1}"
         )
 
 

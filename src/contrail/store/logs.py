@@ -179,7 +179,7 @@ def source_of_job_run(connection: Connection, job_run_id: int, number: int | Non
     if number is None:
         return _source(connection, query, f"There is no job run {job_run_id}, or it has no attempt yet")
     query = query.where(attempts.c.number == number)
-    return _source(connection, query, f"Job run {job_run_id} has no attempt {number}")
+    return _source(connection, query, f"Job run {job_run_id} has no attempt {number + 1} (retry {number})")
 
 
 def source_of_run(connection: Connection, run_id: str) -> LogSource:

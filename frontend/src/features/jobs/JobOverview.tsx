@@ -80,7 +80,7 @@ function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly at
   return (
     <tbody>
       <tr>
-        <td>{attempt.number}</td>
+        <td>{attempt.number + 1}</td>
         <td>
           <StatusBadge status={attemptStatus(attempt)} />
         </td>

@@ -8,7 +8,7 @@ export const run = {
   "run.name": "Run name",
   "run.deleted": "In the trash",
   "run.attempt": "Attempt {n}",
-  "run.attemptOf": "Attempt {n} ({count} in all)",
+  "run.attemptOf": "Attempt {n} of {count}",
   "run.job": "Job {id}",
   "run.actions": "More actions",
   "run.copyId": "Copy run ID",
