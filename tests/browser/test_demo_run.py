@@ -109,12 +109,16 @@ def test_runs_table_filters_on_the_server(demo: Any, page: Page, shot: Shot) -> 
 
 def test_pages_speak_korean_and_turn_dark(demo: Any, browser: Any, shot: Shot) -> None:
     """A Korean browser in dark mode gets Korean, dark pages."""
-    context = browser.new_context(locale="ko-KR", color_scheme="dark", viewport={"width": 1360, "height": 860})
+    context = browser.new_context(
+        locale="ko-KR", color_scheme="dark", viewport={"width": 1360, "height": 860}
+    )
     page = context.new_page()
     page.goto(f"{demo.server.url}/runs/{demo.run_id}/metrics")
     expect(page.get_by_text(re.compile("[가-힣]")).first).to_be_visible()
     expect(page.locator("canvas").first).to_be_visible()
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+    dark = page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+    )
     assert max(dark) < 60, dark
     page.screenshot(path=_out() / "run-metrics-ko-dark.png")
     context.close()

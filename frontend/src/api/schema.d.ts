@@ -24,6 +24,13 @@ export interface Cancelled {
   state: string;
 }
 
+export interface CodeStored {
+  digest: string;
+  name: string;
+  bytes: number;
+  existing: boolean;
+}
+
 export interface Column {
   kind: string;
   key: string;
@@ -212,6 +219,12 @@ export interface NodeStats {
   errors: number;
 }
 
+export interface Problem {
+  path: string;
+  line: number | null;
+  message: string;
+}
+
 export interface RelayAnswer {
   applied_seq: number;
   refused: RelayRefusal[];
@@ -330,4 +343,13 @@ export interface TablePreview {
   columns: string[];
   rows: ((string | null)[])[];
   more: boolean;
+}
+
+export interface Validate {
+  workload: string;
+  engine?: string;
+}
+
+export interface Validated {
+  problems: Problem[];
 }

@@ -48,7 +48,10 @@ class Choice:
 )
 @click.option("--minutes", type=click.IntRange(1), help="Only lines of the last minutes.")
 @click.option(
-    "--retry", type=click.IntRange(-1), default=-1, help="Retry to read: 0 is the first attempt, -1 the latest."
+    "--retry",
+    type=click.IntRange(-1),
+    default=-1,
+    help="Retry to read: 0 is the first attempt, -1 the latest.",
 )
 @click.option("--no-follow", is_flag=True, help="Print what there is and end.")
 @click.option(

@@ -72,7 +72,9 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("system_metrics_interval_s", 10.0, "How often a node's hardware is sampled", "seconds"),
     Setting("local_nodes_max", 64, "Nodes that may run at once on this machine", "nodes"),
-    Setting("local_gpus", "", "GPUs to take for granted on this machine, such as `2xA10`; empty asks the driver"),
+    Setting(
+        "local_gpus", "", "GPUs to take for granted on this machine, such as `2xA10`; empty asks the driver"
+    ),
     Setting("spool_max_bytes", 4 * 1024**3, "Largest spool of one node agent", "bytes"),
     # logs
     Setting("log_chunk_bytes", 1024 * 1024, "Raw bytes of a sealed log chunk", "bytes"),

@@ -16,7 +16,9 @@ from contrail.server.services import Services
 
 
 def _routes(tmp_path: Path) -> set[tuple[str, str]]:
-    services = Services.open(Settings({"data_dir": str(tmp_path)}), server_address=lambda: "http://127.0.0.1:1")
+    services = Services.open(
+        Settings({"data_dir": str(tmp_path)}), server_address=lambda: "http://127.0.0.1:1"
+    )
     try:
         found: list[Any] = [route for route in app._routes(services) if isinstance(route, Route)]
     finally:
