@@ -36,6 +36,8 @@ const AXIS_FONT = "11px system-ui, sans-serif";
 const DRAG_MIN_PX = 5;
 const PADDING_RIGHT_PX = 10;
 const HALF_LETTER_PX = 3.2;
+/** About what the y axis takes from the width. */
+const Y_AXIS_PX = 60;
 /** More lines than this would be a cloud of dots. */
 const DOTTED_LINES = 4;
 
@@ -237,15 +239,19 @@ class Plot {
       size: 26,
       splits: (u) => xTicks(this.view.x, this.xRange, this.view.xLog, Math.max(2, u.over.clientWidth / 80 || 4)),
       values: (u, ticks) => {
-        const width = u.over.clientWidth;
-        // The picture may still become narrower when the other axis gets its labels.
-        const room = (tick: number) => (width - u.valToPos(tick, "x")) * 0.85 + PADDING_RIGHT_PX;
         const labels = xLabels(this.view.x, ticks, currentLanguage());
-        const fits = (text: string, tick: number) => width === 0 || text.length * HALF_LETTER_PX <= room(tick);
-        return labels.map((text, i) => (fits(text, ticks[i] as number) ? text : ""));
+        return labels.map((text, i) => (this.fits(u.width, text, ticks[i] as number) ? text : ""));
       },
       filter: (_, ticks) => ticks,
     };
+  }
+
+  /** Whether a label would not be cut at the right edge. The picture is not laid out yet when uPlot asks. */
+  private fits(width: number, text: string, tick: number): boolean {
+    const [from, to] = this.view.xLog ? this.xRange.map(Math.log) : this.xRange;
+    const at = this.view.xLog ? Math.log(tick) : tick;
+    const right = (((to as number) - at) / ((to as number) - (from as number))) * (width - Y_AXIS_PX);
+    return text.length * HALF_LETTER_PX <= right + PADDING_RIGHT_PX;
   }
 
   private yAxis(): uPlot.Axis {
