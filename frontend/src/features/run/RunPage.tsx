@@ -135,7 +135,9 @@ function JobFacts({ jobRunId, attempt }: { readonly jobRunId: number; readonly a
       <Link href={`/jobs/${jobRunId}`}>{t("run.job", { id: String(jobRunId) })}</Link>
       {attempt !== null && (
         <span>
-          {runs.length > 1 ? t("run.attemptOf", { n: attempt + 1, count: runs.length }) : t("run.attempt", { n: attempt + 1 })}
+          {runs.length > 1
+            ? t("run.attemptOf", { n: attempt + 1, count: runs.length })
+            : t("run.attempt", { n: attempt + 1 })}
         </span>
       )}
       {runs.length > 1 && <Link href={`/compare?runs=${runs.join(",")}`}>{t("run.compareAttempts")}</Link>}
