@@ -96,7 +96,11 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ["/api", "/ajax-api", "/get-artifact", "/version", "/health"].map((path) => [path, server]),
+      ["/api", "/ajax-api", "/get-artifact", "/version", "/health"].map((path) => [
+        path,
+        // The server refuses writes whose Origin is not its own address.
+        { target: server, changeOrigin: true, headers: { origin: server } },
+      ]),
     ),
   },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], environment: "node" },

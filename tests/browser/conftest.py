@@ -17,9 +17,9 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; `make browser` installs it."""
+    """Debian's Chromium; `make browser` installs it. Ends with the module: its event loop would disturb others."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert path, "the browser tests need Chromium: run `make browser`"
     with sync_playwright() as playwright:

@@ -72,8 +72,8 @@ def test_logs_are_searched(demo: Any, page: Page, shot: Shot) -> None:
 def test_the_picture_opens(demo: Any, page: Page, shot: Shot) -> None:
     """The confusion matrix is shown in the Artifacts tab."""
     page.goto(f"{demo.server.url}/runs/{demo.run_id}/artifacts")
-    page.get_by_text("plots", exact=True).click()
-    page.get_by_text("confusion_matrix.png", exact=True).click()
+    page.get_by_role("link", name="plots").or_(page.get_by_role("button", name="plots")).first.click()
+    page.get_by_role("link", name="confusion_matrix.png").click()
     picture = page.locator("img").last
     expect(picture).to_be_visible()
     page.wait_for_function("() => [...document.images].some(image => image.naturalWidth >= 400)")

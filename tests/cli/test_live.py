@@ -270,7 +270,10 @@ def test_watch_goes_on_after_the_server_was_away(connected: Callable[[str], Any]
     server.kill()
     time.sleep(1)
     server.start()
-    rest, err = process.communicate(timeout=120)
+    # Not communicate(): it would miss what this text stream has read ahead.
+    rest = process.stdout.read()
+    err = process.stderr.read()
+    process.wait(timeout=120)
     lines = [line for line in (seen + rest).splitlines() if line.startswith("line ")]
     assert lines == [f"line {i}" for i in range(1, 61)]
     assert process.returncode == 0, err

@@ -24,7 +24,7 @@ if os.environ.get("RANK", "0") == "0":
             print(f"step {{step}} done", flush=True)
             time.sleep(0.05)
 print("node", os.environ["NODE_RANK"], "of", os.environ["NUM_NODES"], flush=True)
-raise SystemExit(int(os.environ.get("EXIT_WITH", "0")))
+raise SystemExit(int(os.environ.get("EXIT_WITH", "0")) if os.environ["NODE_RANK"] == "0" else 0)
 """
 WORKLOAD = """
 experiment_name: survives
