@@ -73,7 +73,9 @@ def command_line() -> str:
 
 
 def _help(command: click.Command, name: str) -> str:
-    context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    context = click.Context(
+        command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, **command.context_settings
+    )
     return f"```text\n{command.get_help(context)}\n```"
 
 
