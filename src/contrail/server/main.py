@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 
 import uvicorn
@@ -34,6 +36,7 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
     with DataFolder(settings.data_path) as folder, _listen(settings.host, settings.port) as listener:
         address = _address(listener)
         services = Services.open(settings, server_address=lambda: address)
+        _outlive_signals()
         try:
             services.start()
             server = _Server(
@@ -44,6 +47,13 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
             server.run(sockets=[listener])
         finally:
             services.close()
+
+
+def _outlive_signals() -> None:
+    """Uvicorn ends its loop at a signal and then raises it again; what was begun must still be ended in order."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: None)
 
 
 class _Server(uvicorn.Server):
