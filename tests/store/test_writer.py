@@ -115,9 +115,7 @@ def test_a_full_disk_refuses_and_loses_nothing_answered(numbers: Database) -> No
     numbers.writer.run(lambda c: c.execute(text("CREATE TABLE fat (data BLOB)")))
     answered = [numbers.writer.run(put(n)) for n in range(5)]
     pages = numbers.writer.run(lambda c: c.exec_driver_sql("PRAGMA page_count").scalar_one())
-    limit = numbers._writing.connect()
-    limit.exec_driver_sql(f"PRAGMA max_page_count={pages + 2}")
-    limit.close()
+    numbers.writer.run(lambda c: c.exec_driver_sql(f"PRAGMA max_page_count={pages + 2}").scalar_one())
 
     def fat(connection):
         put(77)(connection)
@@ -130,9 +128,7 @@ def test_a_full_disk_refuses_and_loses_nothing_answered(numbers: Database) -> No
     assert "full" in str(futures[0].exception())
     assert len(answered) == 5
     assert stored(numbers) == [0, 1, 2, 3, 4]
-    limit = numbers._writing.connect()
-    limit.exec_driver_sql("PRAGMA max_page_count=1000000")
-    limit.close()
+    numbers.writer.run(lambda c: c.exec_driver_sql("PRAGMA max_page_count=1000000").scalar_one())
     numbers.writer.run(fat)
     assert stored(numbers) == [0, 1, 2, 3, 4, 77]
 

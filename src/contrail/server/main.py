@@ -81,6 +81,7 @@ def _config(services: Services) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         access_log=False,
+        proxy_headers=False,  # nothing here looks at the peer's address; saves its work per request
         log_config=None,
         log_level="warning",
         server_header=False,

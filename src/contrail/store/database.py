@@ -106,7 +106,6 @@ class Database:
         )
         if writing:  # readers see committed keys only, and end every read with a rollback
             event.listen(engine, "rollback", _forget)
-            event.listen(engine, "rollback_savepoint", _forget)
         if self.dialect == "sqlite":
             _tune_sqlite(engine, _SYNCHRONOUS[durability], writing=writing)
         elif not writing:
@@ -115,7 +114,7 @@ class Database:
         return engine
 
 
-def _forget(connection: Connection, *_savepoint: Any) -> None:
+def _forget(connection: Connection) -> None:
     keys.forget(connection.info)
 
 

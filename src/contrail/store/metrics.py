@@ -18,7 +18,7 @@ from contrail.model.tracking import Lifecycle, Param, Tag
 from contrail.series import blocks
 from contrail.store import keys, numbers
 from contrail.store.compaction import Compactor, compact
-from contrail.store.dialect import Prepared, insert_into, slices
+from contrail.store.dialect import Prepared, PreparedIn, insert_into
 from contrail.store.runs import RUN_NAME_TAG, not_active, not_found
 from contrail.store.tables import metric_blocks, metric_latest, params, run_tags, runs
 
@@ -209,28 +209,22 @@ def _take_points(group: _Group, run_pk: int, metrics: Sequence[MetricPoint]) -> 
 
 
 def _find_runs(connection: Connection, run_uuids: set[str]) -> dict[str, _Found]:
-    found = {}
-    for part in slices(run_uuids):
-        if len(part) == 1:
-            rows: Sequence[Any] = _FIND_ONE.execute(connection, (part[0],)).all()
-        else:
-            rows = connection.execute(_FIND_MANY, {"run_uuids": part}).all()
-        for run_uuid, pk, lifecycle in rows:
-            found[run_uuid] = _Found(pk, lifecycle == Lifecycle.ACTIVE)
-    return found
+    rows = _FIND.rows(connection, (), run_uuids)
+    return {run_uuid: _Found(pk, lifecycle == Lifecycle.ACTIVE) for run_uuid, pk, lifecycle in rows}
 
 
 def _logged_params(
     connection: Connection, items: Sequence[LogItem], found: dict[str, _Found]
 ) -> dict[tuple[int, str], str]:
-    wanted = {(found[i.run_uuid].pk, p.key) for i in items if i.run_uuid in found for p in i.params}
-    logged = {}
-    pair = tuple_(params.c.run_id, params.c.key)
-    for part in slices(wanted):
-        query = select(params.c.run_id, params.c.key, params.c.value).where(pair.in_(part))
-        for run_id, key, value in connection.execute(query):
-            logged[run_id, key] = value
-    return logged
+    wanted: dict[int, set[str]] = {}
+    for item in items:
+        if item.params and item.run_uuid in found:
+            wanted.setdefault(found[item.run_uuid].pk, set()).update(param.key for param in item.params)
+    return {
+        (run_pk, key): value
+        for run_pk, names in wanted.items()
+        for key, value in _LOGGED.rows(connection, (run_pk,), names)
+    }
 
 
 # ---------------------------------------------------------------- writing
@@ -351,11 +345,15 @@ def _upsert_tag(dialect: str) -> Executable:
 
 _PAIR_COLUMNS = ("run_id", "key", "value", "number")
 _BLOCK_COLUMNS = ("run_id", "points", "data")
-_RUN_COLUMNS = (runs.c.run_uuid, runs.c.id, runs.c.lifecycle)
-_FIND_ONE = Prepared(
-    ["run_uuid"], lambda _: select(*_RUN_COLUMNS).where(runs.c.run_uuid == bindparam("run_uuid"))
+_FIND = PreparedIn(
+    (), lambda uuids: select(runs.c.run_uuid, runs.c.id, runs.c.lifecycle).where(runs.c.run_uuid.in_(uuids))
 )
-_FIND_MANY = select(*_RUN_COLUMNS).where(runs.c.run_uuid.in_(bindparam("run_uuids", expanding=True)))
+_LOGGED = PreparedIn(
+    ("run_id",),
+    lambda names: select(params.c.key, params.c.value).where(
+        params.c.run_id == bindparam("run_id"), params.c.key.in_(names)
+    ),
+)
 _ADD_BLOCK = Prepared(_BLOCK_COLUMNS, _insert(metric_blocks, _BLOCK_COLUMNS))
 _ADD_LATEST = Prepared(_LATEST_COLUMNS, _upsert_latest)
 _ADD_PARAM = Prepared(_PAIR_COLUMNS, _insert(params, _PAIR_COLUMNS))

@@ -155,7 +155,7 @@ def create(
         artifact_uri=artifact_uri or f"{location.rstrip('/')}/{run_uuid}/artifacts",
         lifecycle=Lifecycle.ACTIVE,
     )
-    made = _CREATE.execute(
+    made = _CREATE.rows(
         connection,
         (
             run_uuid,
@@ -167,11 +167,11 @@ def create(
             "active",
             info.artifact_uri,
         ),
-    ).first()
-    if made is None:
+    )
+    if not made:
         raise ResourceAlreadyExists(f"Run with id={run_uuid} already exists")
     values = {tag.key: tag.value for tag in tags} | {RUN_NAME_TAG: name}
-    upsert(connection, run_tags, tag_rows(made[0], values))
+    upsert(connection, run_tags, tag_rows(made[0][0], values))
     return Run(info, tags=tuple(Tag(key, value) for key, value in sorted(values.items())))
 
 
@@ -365,17 +365,15 @@ def info(row: Row[Any]) -> RunInfo:
 
 
 def _active_experiment_location(connection: Connection, experiment_id: int) -> str:
-    query = select(experiments.c.artifact_location, experiments.c.lifecycle).where(
-        experiments.c.id == experiment_id
-    )
-    row = connection.execute(query).first()
-    if row is None:
+    rows = _EXPERIMENT.rows(connection, (experiment_id,))
+    if not rows:
         raise ResourceDoesNotExist(f"No Experiment with id={experiment_id} exists")
-    if row.lifecycle != Lifecycle.ACTIVE:
+    location, lifecycle = rows[0]
+    if lifecycle != Lifecycle.ACTIVE:
         raise InvalidParameterValue(
             f"The experiment {experiment_id} must be in the 'active' state. Current state is deleted."
         )
-    return str(row.artifact_location)
+    return str(location)
 
 
 def _set_lifecycle(connection: Connection, run_pk: int, lifecycle: Lifecycle, deleted_ms: int | None) -> None:

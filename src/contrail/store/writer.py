@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -19,6 +20,7 @@ from sqlalchemy import Connection as Connection  # layers above name it in their
 from sqlalchemy import Engine
 
 from contrail.model.errors import ContrailError, TemporarilyUnavailable
+from contrail.store import keys
 from contrail.store.dialect import fatal_cause
 
 log = logging.getLogger(__name__)
@@ -50,6 +52,7 @@ class Writer:
         self._queue: deque[_Pending[Any]] = deque()
         self._wake = threading.Condition()
         self._stopping = False
+        self._connection: Connection | None = None  # kept: taking one from the pool costs as much as a write
         self._thread = threading.Thread(target=self._loop, name="contrail-writer", daemon=True)
 
     def start(self) -> None:
@@ -104,11 +107,12 @@ class Writer:
                 while not self._queue and not self._stopping:
                     self._wake.wait()
                 if not self._queue:
-                    return
+                    break
                 count = min(len(self._queue), self._group_max)
                 group = [self._queue.popleft() for _ in range(count)]
             # From here on the futures cannot be cancelled any more.
             self._commit([pending for pending in group if pending.future.set_running_or_notify_cancel()])
+        self._disconnect()
 
     def _commit(self, group: list[_Pending[Any]]) -> None:
         if not group:
@@ -116,6 +120,7 @@ class Writer:
         try:
             self._write(group)
         except Exception as error:  # the thread's outermost edge: a full disk, a lost database
+            self._disconnect()
             reason = _reason(error)
             log.error(
                 "a group of %d writes was not committed: %s", len(group), reason, exc_info=_unforeseen(error)
@@ -127,26 +132,35 @@ class Writer:
             _answer(pending, pending.outcome)
 
     def _write(self, group: list[_Pending[Any]]) -> None:
+        if self._connection is None:
+            self._connection = self._engine.connect()
         parts = _runs_of_one_kind(group)
-        if len(parts) == 1 and self._write_alone(parts[0]):
+        if len(parts) == 1 and _write_alone(self._connection, parts[0]):
             return
-        with self._engine.begin() as connection:
+        with self._connection.begin():
             for part in parts:
-                _apply(connection, part)
+                _apply(self._connection, part)
 
-    def _write_alone(self, part: list[_Pending[Any]]) -> bool:
-        """A group of one kind needs no savepoint. False: nothing was written, and its items are to be tried singly."""
-        with self._engine.connect() as connection, connection.begin() as transaction:
-            try:
-                _perform(connection, part)
-            except Exception as error:
-                if fatal_cause(error):
-                    raise
-                transaction.rollback()
-                if len(part) > 1 and not isinstance(error, ContrailError):
-                    return False
-                _fail(part, error)
-        return True
+    def _disconnect(self) -> None:
+        """After a fault nothing is taken for granted: the next group gets a connection that the pool has checked."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _write_alone(connection: Connection, part: list[_Pending[Any]]) -> bool:
+    """A group of one kind needs no savepoint. False: nothing was written, and its items are to be tried singly."""
+    with connection.begin() as transaction:
+        try:
+            _perform(connection, part)
+        except Exception as error:
+            if fatal_cause(error):
+                raise
+            transaction.rollback()
+            if len(part) > 1 and not isinstance(error, ContrailError):
+                return False
+            _fail(part, error)
+    return True
 
 
 def _runs_of_one_kind(group: list[_Pending[Any]]) -> list[list[_Pending[Any]]]:
@@ -163,7 +177,7 @@ def _runs_of_one_kind(group: list[_Pending[Any]]) -> list[list[_Pending[Any]]]:
 def _apply(connection: Connection, part: list[_Pending[Any]]) -> None:
     """Write a part, or nothing of it; when a batch breaks, find out which item breaks it. Raises only fatal errors."""
     try:
-        with connection.begin_nested():
+        with _savepoint(connection):
             _perform(connection, part)
     except Exception as error:
         if fatal_cause(error):
@@ -173,6 +187,22 @@ def _apply(connection: Connection, part: list[_Pending[Any]]) -> None:
                 _apply(connection, [pending])
         else:
             _fail(part, error)
+
+
+@contextmanager
+def _savepoint(connection: Connection) -> Iterator[None]:
+    """Undo what the block wrote when it fails. By the driver, because SQLAlchemy's own takes as long as a write."""
+    cursor = connection.connection.cursor()
+    cursor.execute("SAVEPOINT part")
+    try:
+        yield
+    except Exception:
+        cursor.execute("ROLLBACK TO SAVEPOINT part")
+        keys.forget(connection.info)
+        raise
+    finally:
+        cursor.execute("RELEASE SAVEPOINT part")
+        cursor.close()
 
 
 def _perform(connection: Connection, part: list[_Pending[Any]]) -> None:
