@@ -47,7 +47,7 @@ export function ChartCard({ card, runs, view, range, onRange, height, onExpand, 
   const lines = useLines(query.data, card, runs, looks);
   return (
     <>
-      <CardHeader card={card} lines={lines} x={view.x} onExpand={onExpand} range={range} onRange={onRange} />
+      <CardHeader card={card} lines={lines} onExpand={onExpand} range={range} onRange={onRange} />
       <div className={query.isPlaceholderData ? "chart-body stale" : "chart-body"}>
         <LineChart
           lines={lines}
@@ -62,6 +62,7 @@ export function ChartCard({ card, runs, view, range, onRange, height, onExpand, 
         {query.isError && <p className="chart-note">{t("charts.failed")}</p>}
         {query.isSuccess && lines.length === 0 && <p className="chart-note">{t("charts.noPoints")}</p>}
       </div>
+      <Badges lines={lines} x={view.x} />
       {legend && <Legend lines={lines} />}
     </>
   );
@@ -91,28 +92,35 @@ function useLines(
 interface HeaderProps {
   readonly card: Card;
   readonly lines: readonly ChartLine[];
-  readonly x: XAxis;
   readonly onExpand: (() => void) | undefined;
   readonly range: Range | null;
   readonly onRange: (range: Range | null) => void;
 }
 
-function CardHeader({ card, lines, x, onExpand, range, onRange }: HeaderProps) {
-  const hidden = lines.reduce((sum, line) => sum + line.hidden, 0);
+function CardHeader({ card, lines, onExpand, range, onRange }: HeaderProps) {
   return (
     <div className="chart-header">
       <h2 className="chart-title ellipsis" title={card.title}>
         {card.title}
       </h2>
+      <span className="chart-points">{pointsText(lines)}</span>
+      {range && <IconButton icon="refresh" label={t("charts.resetZoom")} onClick={() => onRange(null)} />}
+      {onExpand && <IconButton icon="expand" label={t("charts.fullScreen", { key: card.title })} onClick={onExpand} />}
+    </div>
+  );
+}
+
+/** What the picture cannot show, in a line below it that is there in any case, so that nothing moves when it fills. */
+function Badges({ lines, x }: { readonly lines: readonly ChartLine[]; readonly x: XAxis }) {
+  const hidden = lines.reduce((sum, line) => sum + line.hidden, 0);
+  return (
+    <div className="chart-badges">
       {countNonFinite(lines).map((found) => (
-        <span key={found.kind} className="chart-badge">
+        <span key={found.kind} className="chart-badge" title={badgeText(found, x)}>
           {badgeText(found, x)}
         </span>
       ))}
       {hidden > 0 && <span className="chart-badge quiet">{t("charts.hidden", { count: hidden })}</span>}
-      <span className="chart-points">{pointsText(lines)}</span>
-      {range && <IconButton icon="refresh" label={t("charts.resetZoom")} onClick={() => onRange(null)} />}
-      {onExpand && <IconButton icon="expand" label={t("charts.fullScreen", { key: card.title })} onClick={onExpand} />}
     </div>
   );
 }

@@ -217,7 +217,7 @@ function GridSection({ section, only, onOpen, ...shared }: SectionProps) {
 function Slot({ card, onOpen, runs, view, zoom }: Shared & { card: Card; onOpen: (id: string) => void }) {
   const [place, near] = useNear<HTMLElement>();
   return (
-    <article ref={place} className="chart-card" style={{ minHeight: CHART_HEIGHT + 44 }}>
+    <article ref={place} className="chart-card" style={{ minHeight: CHART_HEIGHT + 56 }}>
       {near ? (
         <ChartCard
           card={card}

@@ -25,6 +25,8 @@ export interface Style {
 
 const RAW_ALPHA = 0.25;
 const BAND_ALPHA = 0.14;
+/** The rim of a band: a spike of one bucket is a hair wide, and its fill alone would not be seen. */
+const RIM_ALPHA = 0.45;
 /** Single points are drawn when they are at least this far apart, in CSS pixels. */
 const DOT_SPACING = 14;
 
@@ -102,6 +104,9 @@ function fillBand(ctx: Context, line: Line, to: Projection, from: number, until:
     start = -1;
   }
   ctx.fill();
+  ctx.globalAlpha = Math.min(1, (alpha * RIM_ALPHA) / BAND_ALPHA);
+  ctx.lineWidth = 0.75 * to.ratio;
+  ctx.stroke();
 }
 
 /** Points that no segment shows (alone between two gaps), and all points where they stand far apart. */

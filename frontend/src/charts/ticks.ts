@@ -117,13 +117,20 @@ const UNITS = [
 
 /** Numbers as short as an axis needs them: 12,000 → 12k, 0.00001 → 1e-5. One axis speaks one way. */
 export function numberLabels(values: readonly number[]): string[] {
-  const short = values.map(withUnit);
+  // 5k beside 10k, and 1e-4 beside 5e-5.
+  const [largest, smallest] = [Math.max(...values.map(Math.abs)), smallestOf(values)];
+  if (smallest < 1e-4 && largest < 1e-2) return values.map((v) => (v === 0 ? "0" : exponent(v)));
+  const short = values.map((v) => withUnit(v, largest >= 1e4 && smallest >= 100 ? 1e3 : 1e4));
   // 83048 beside 83050 is easier to read than 83.048k.
   return short.some((text) => /\.\d{3,}[kMGT]$/.test(text)) ? values.map(plain) : short;
 }
 
-function withUnit(v: number): string {
-  const found = UNITS.find(([unit]) => Math.abs(v) >= Math.max(unit, 1e4));
+function smallestOf(values: readonly number[]): number {
+  return Math.min(...values.filter((v) => v !== 0).map(Math.abs));
+}
+
+function withUnit(v: number, from: number): string {
+  const found = UNITS.find(([unit]) => Math.abs(v) >= Math.max(unit, from));
   return found && Math.abs(v) < 1e15 ? `${trim(v / found[0])}${found[1]}` : plain(v);
 }
 

@@ -45,6 +45,8 @@ describe("formatRelative", () => {
     const now = Date.UTC(2026, 0, 20);
     expect(formatRelative(now - 180_000, now)).toBe("3 min. ago");
     expect(formatRelative(now - 180_000, now, "ko")).toBe("3분 전");
+    expect(formatRelative(now - 59_900, now)).toBe("59 sec. ago");
+    expect(formatRelative(now - 3_599_000, now)).toBe("59 min. ago");
     expect(formatRelative(now - 10 * 86_400_000, now)).toBe("Jan 10, 2026");
   });
 });

@@ -78,15 +78,15 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${units[unit]}`;
 }
 
-/** `3 min ago` in the reader's language; beyond a week the date. */
+/** `3 min ago` in the reader's language, in whole units that have passed; beyond a week the date. */
 export function formatRelative(ms: number, now: number, locale = "en"): string {
   const ago = now - ms;
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
   const size = Math.abs(ago);
-  if (size < MINUTE_MS) return relative.format(-Math.round(ago / 1000), "second");
-  if (size < HOUR_MS) return relative.format(-Math.round(ago / MINUTE_MS), "minute");
-  if (size < DAY_MS) return relative.format(-Math.round(ago / HOUR_MS), "hour");
-  if (size < 7 * DAY_MS) return relative.format(-Math.round(ago / DAY_MS), "day");
+  if (size < MINUTE_MS) return relative.format(-Math.trunc(ago / 1000), "second");
+  if (size < HOUR_MS) return relative.format(-Math.trunc(ago / MINUTE_MS), "minute");
+  if (size < DAY_MS) return relative.format(-Math.trunc(ago / HOUR_MS), "hour");
+  if (size < 7 * DAY_MS) return relative.format(-Math.trunc(ago / DAY_MS), "day");
   return formatDate(ms, locale);
 }
 

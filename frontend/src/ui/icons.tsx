@@ -10,6 +10,7 @@ const PATHS = {
   chevronDown: <path d="m4 6 4 4 4-4" />,
   chevronLeft: <path d="m10 4-4 4 4 4" />,
   chevronRight: <path d="m6 4 4 4-4 4" />,
+  plus: <path d="M8 3v10M3 8h10" />,
   arrowUp: <path d="M8 13V3M4 7l4-4 4 4" />,
   arrowDown: <path d="M8 3v10m4-4-4 4-4-4" />,
   columns: <path d="M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10" />,

@@ -76,8 +76,13 @@ function FileBody({ runId, artifact: { path, size }, kind }: FileBodyProps) {
     case "markdown":
       return <MarkdownPreview runId={runId} path={path} size={size} />;
     case "html":
-      // An origin of its own: no cookies, no storage, no way into this page. Whether scripts run is the server's policy.
-      return <Frame url={url} name={baseName(path)} sandbox="allow-scripts" />;
+      // An origin of its own: no cookies, no storage, no scripts, no way into this page. The server says the same.
+      return (
+        <>
+          <Frame url={url} name={baseName(path)} sandbox="" />
+          <p className="muted artifact-scripts">{t("artifacts.scriptsOff")}</p>
+        </>
+      );
     case "pdf":
       return <Frame url={url} name={baseName(path)} />;
     case "audio":

@@ -131,7 +131,8 @@ function Facts({ runs }: { readonly runs: readonly RunSummary[] }) {
     [t("compare.user"), (run) => run.user],
   ];
   if (several) rows.push([t("compare.experiment"), (run) => run.experiment_name]);
-  if (runs.some((run) => run.attempt_number !== null)) rows.push([t("compare.attempt"), (run) => run.attempt_number]);
+  if (runs.some((run) => run.attempt_number !== null))
+    rows.push([t("compare.attempt"), (run) => run.attempt_number !== null && run.attempt_number + 1]);
   return (
     <Group title={t("compare.details")} columns={runs.length}>
       {rows.map(([label, cell]) => (

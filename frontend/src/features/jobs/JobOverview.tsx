@@ -6,12 +6,12 @@ import { formatBytes } from "../../lib/format";
 import { currentLanguage, t } from "../../messages";
 import { StatusBadge } from "../../ui/StatusBadge";
 import { Duration, ExactTime, Time } from "../../ui/Time";
-import { accelerators, attemptStatus, endReason, nodeStatus } from "./labels";
+import { accelerators, attemptStatus, endReason, jobMessage, nodeStatus } from "./labels";
 
 export function JobOverview({ job }: { readonly job: JobRunDetail }) {
   return (
     <>
-      {job.message && job.status !== "SUCCESS" && <JobMessage job={job} />}
+      <JobMessage job={job} />
       <Attempts job={job} />
       <section className="section job-columns">
         <div>
@@ -24,12 +24,14 @@ export function JobOverview({ job }: { readonly job: JobRunDetail }) {
   );
 }
 
-/** Why it waits, or how it ended: the server's own sentence. */
+/** Why it waits, or how it ended. */
 function JobMessage({ job }: { readonly job: JobRunDetail }) {
+  const message = jobMessage(job);
+  if (!message) return null;
   const failed = ["FAILED", "INTERNAL_ERROR", "TIMEDOUT"].includes(job.status);
   return (
     <div className={`job-message ${failed ? "job-message-error" : ""}`} role={failed ? "alert" : "status"}>
-      {job.message}
+      {message}
       {job.retry_at_ms !== null && isLive(job.state) && (
         <>
           {" "}
@@ -77,6 +79,8 @@ function Attempts({ job }: { readonly job: JobRunDetail }) {
 }
 
 function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly attempt: Attempt }) {
+  // A row for the only node would repeat the attempt's.
+  const only = attempt.nodes.length === 1 ? attempt.nodes[0] : undefined;
   return (
     <tbody>
       <tr>
@@ -91,31 +95,27 @@ function AttemptRows({ job, attempt }: { readonly job: JobRunDetail; readonly at
           <Duration start_ms={attempt.started_ms} end_ms={attempt.ended_ms} live />
         </td>
         <td>{attempt.run_id && <Link href={`/runs/${attempt.run_id}`}>{attempt.run_name || attempt.run_id}</Link>}</td>
-        <td className="attempt-reason">{endReason(attempt)}</td>
+        <td className="attempt-reason">
+          {endReason(attempt)}
+          {only && <NodeFacts node={only} after={endReason(attempt) !== ""} />}
+        </td>
         <td>
-          <Link href={`/jobs/${job.job_run_id}/logs?attempt=${attempt.number}`}>{t("jobs.tab.logs")}</Link>
+          <Link href={`/jobs/${job.job_run_id}/logs?attempt=${attempt.number}`}>{t("jobs.tab.logs")}</Link>{" "}
+          <span className="muted">{only && only.log_bytes > 0 && formatBytes(only.log_bytes)}</span>
         </td>
       </tr>
-      {attempt.nodes.map((node) => (
-        <NodeRow key={node.node} node={node} />
-      ))}
+      {!only && attempt.nodes.map((node) => <NodeRow key={node.node} attempt={attempt} node={node} />)}
     </tbody>
   );
 }
 
-function NodeRow({ node }: { readonly node: JobNode }) {
-  const facts = [
-    node.host,
-    node.gpu_ids.length > 0 ? t("jobs.gpus", { ids: node.gpu_ids.join(", ") }) : null,
-    node.exit_code !== null ? t("jobs.exit", { code: node.exit_code }) : null,
-    node.status_message,
-  ].filter(Boolean);
+function NodeRow({ attempt, node }: { readonly attempt: Attempt; readonly node: JobNode }) {
   return (
     <tr className="node-row">
       <td />
       <td>
         <span className="node-name">
-          {t("jobs.node", { node: node.node })} <StatusBadge status={nodeStatus(node)} />
+          {t("jobs.node", { node: node.node })} <StatusBadge status={nodeStatus(node, attempt)} />
         </span>
       </td>
       <td>
@@ -124,17 +124,36 @@ function NodeRow({ node }: { readonly node: JobNode }) {
       <td className="end">
         <Duration start_ms={node.started_ms} end_ms={node.ended_ms} live />
       </td>
-      <td colSpan={2} className="muted attempt-reason">
-        {facts.join(" · ")}
-        {isLive(node.state) && node.heartbeat_ms !== null && (
-          <>
-            {facts.length > 0 && " · "}
-            {t("jobs.heartbeat")} <Time ms={node.heartbeat_ms} />
-          </>
-        )}
+      <td />
+      <td className="attempt-reason">
+        {node.exit_code !== null && <span className="muted">{t("jobs.exit", { code: node.exit_code })}</span>}
+        <NodeFacts node={node} after={node.exit_code !== null} />
       </td>
       <td className="muted">{node.log_bytes > 0 && formatBytes(node.log_bytes)}</td>
     </tr>
+  );
+}
+
+/** Where it ran, and when it was last heard of. */
+function NodeFacts({ node, after }: { readonly node: JobNode; readonly after: boolean }) {
+  const facts = [
+    node.host,
+    node.gpu_ids.length > 0 ? t("jobs.gpus", { ids: node.gpu_ids.join(", ") }) : null,
+    node.status_message,
+  ].filter(Boolean);
+  const live = isLive(node.state) && node.heartbeat_ms !== null;
+  if (facts.length === 0 && !live) return null;
+  return (
+    <span className="muted">
+      {after && " · "}
+      {facts.join(" · ")}
+      {live && (
+        <>
+          {facts.length > 0 && " · "}
+          {t("jobs.heartbeat")} <Time ms={node.heartbeat_ms} />
+        </>
+      )}
+    </span>
   );
 }
 
@@ -168,7 +187,6 @@ function jobFacts(job: JobRunDetail): Fact[] {
     [t("jobs.submitted"), <ExactTime key="created" ms={job.created_ms} />],
     job.started_ms !== null && [t("jobs.started"), <ExactTime key="started" ms={job.started_ms} />],
     job.ended_ms !== null && [t("jobs.ended"), <ExactTime key="ended" ms={job.ended_ms} />],
-    job.cancel_requested_by !== null && [t("jobs.cancelledBy"), job.cancel_requested_by],
     job.logs_removed_ms !== null && [t("jobs.logsRemoved"), <ExactTime key="removed" ms={job.logs_removed_ms} />],
     job.logs_removed_ms === null &&
       job.logs_expire_ms !== null && [t("jobs.logsExpire"), <ExactTime key="expire" ms={job.logs_expire_ms} />],

@@ -15,7 +15,7 @@ import { Tabs } from "../../ui/Tabs";
 import { Duration } from "../../ui/Time";
 import { JobOverview } from "./JobOverview";
 import "./jobs.css";
-import { jobName } from "./labels";
+import { jobMessage, jobName } from "./labels";
 import { useCancelJob } from "./queries";
 
 const LogView = lazy(() => import("../logs/LogView").then((module) => ({ default: module.LogView })));
@@ -40,7 +40,7 @@ function JobView({ job, tab }: { readonly job: JobRunDetail; readonly tab: Tab }
   const [, navigate] = useLocation();
   const name = jobName(job);
   return (
-    <div className={tab === "logs" ? "page-full" : "page"}>
+    <div className={tab === "logs" ? "page-full" : "page-wide"}>
       <PageHeader
         title={name}
         documentTitle={name}
@@ -107,6 +107,7 @@ function JobActions({ job }: { readonly job: JobRunDetail }) {
         <Confirm
           title={t("jobs.cancelTitle", { name: jobName(job) })}
           action={t("jobs.cancel")}
+          keep={t("jobs.keep")}
           danger
           onConfirm={() => cancel.mutate(job.job_run_id)}
           onClose={() => setAsking(false)}
@@ -120,7 +121,7 @@ function JobActions({ job }: { readonly job: JobRunDetail }) {
 
 /** Output of the newest attempt unless another is chosen. */
 function JobLogs({ job }: { readonly job: JobRunDetail }) {
-  if (job.attempts.length === 0) return <p className="muted job-wait">{job.message || t("jobs.notStarted")}</p>;
+  if (job.attempts.length === 0) return <p className="muted job-wait">{jobMessage(job) || t("jobs.notStarted")}</p>;
   return (
     <Suspense fallback={<Loading />}>
       <LogView

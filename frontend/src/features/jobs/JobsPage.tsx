@@ -79,14 +79,14 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
     {
       id: "id",
       label: t("jobs.idShort"),
-      width_px: 72,
+      width_px: 60,
       pinned: true,
       cell: (row) => <span className="muted">{row.job_run_id}</span>,
     },
     {
       id: "name",
       label: t("jobs.job"),
-      width_px: 260,
+      width_px: 236,
       pinned: true,
       cell: (row) => (
         <Link href={`/jobs/${row.job_run_id}`} className="plain strong" title={jobName(row)}>
@@ -97,7 +97,7 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
     {
       id: "status",
       label: t("jobs.status"),
-      width_px: 150,
+      width_px: 140,
       cell: (row) => <StatusBadge status={row.status} />,
     },
     {
@@ -113,8 +113,8 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
           row.experiment_name
         ),
     },
-    { id: "accelerators", label: t("jobs.accelerators"), width_px: 150, cell: accelerators },
-    { id: "user", label: t("jobs.user"), width_px: 110, cell: (row) => row.user },
+    { id: "accelerators", label: t("jobs.accelerators"), width_px: 116, cell: accelerators },
+    { id: "user", label: t("jobs.user"), width_px: 96, cell: (row) => row.user },
     {
       id: "attempt",
       label: t("jobs.retries"),
@@ -132,12 +132,14 @@ function jobColumns(): TableColumn<JobRunSummary>[] {
     {
       id: "message",
       label: t("jobs.message"),
-      width_px: 360,
-      cell: (row) => (
-        <span className="muted" title={row.message}>
-          {row.message}
-        </span>
-      ),
+      width_px: 300,
+      // How a success ended is no news.
+      cell: (row) =>
+        row.status !== "SUCCESS" && (
+          <span className="muted job-note" title={row.message}>
+            {row.message}
+          </span>
+        ),
     },
   ];
 }

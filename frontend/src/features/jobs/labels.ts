@@ -1,5 +1,5 @@
 import { isLive } from "../../api/queries";
-import type { Attempt, JobNode, JobRunSummary } from "../../api/types";
+import type { Attempt, JobNode, JobRunDetail, JobRunSummary } from "../../api/types";
 import { t } from "../../messages";
 import { en } from "../../messages/en";
 
@@ -18,9 +18,10 @@ export function attemptStatus(attempt: Pick<Attempt, "state" | "result">): strin
   return attempt.result ?? attempt.state;
 }
 
-/** A node's state, or how its command ended. */
-export function nodeStatus({ state, exit_code }: Pick<JobNode, "state" | "exit_code">): string {
+/** A node's state, or how its command ended. A command that was stopped on request did not fail. */
+export function nodeStatus({ state, exit_code }: Pick<JobNode, "state" | "exit_code">, attempt?: Attempt): string {
   if (isLive(state) || exit_code === null) return state;
+  if (exit_code !== 0 && attempt?.cause === "cancelled") return "CANCELED";
   return exit_code === 0 ? "SUCCESS" : "FAILED";
 }
 
@@ -29,9 +30,23 @@ const DETAILED = new Set(["could_not_start", "node_lost", "timed_out"]);
 
 /** Why an attempt ended: its cause in the reader's language, or the server's own words where they say more. */
 export function endReason(attempt: Attempt): string {
+  if (isLive(attempt.state)) return attempt.cause ? "" : attempt.message;
   const { cause, message, exit_code, signal, failed_node, num_nodes } = attempt;
   if (!cause || (message && DETAILED.has(cause))) return message;
   const key = `jobs.cause.${cause}`;
   const words = key in en ? t(key as keyof typeof en, { code: exit_code ?? "?", signal: signal ?? "?" }) : message;
   return failed_node !== null && num_nodes > 1 ? `${words} ${t("jobs.onNode", { node: failed_node })}` : words;
+}
+
+/** Why a job run waits, or how it ended, in the reader's language where its facts say it; else the server's words. */
+export function jobMessage(job: JobRunDetail): string {
+  if (job.status === "SUCCESS") return "";
+  const user = job.cancel_requested_by;
+  if (user !== null && isLive(job.state)) return t("jobs.cancellingBy", { user });
+  if (user !== null && job.status === "CANCELED") return t("jobs.cancelledBy", { user });
+  const last = job.attempts.at(-1);
+  const reason = last && !isLive(job.state) && job.status === "FAILED" ? endReason(last) : "";
+  if (!last || !reason) return job.message;
+  const count = job.max_retries + 1;
+  return count > 1 ? t("jobs.failedAfter", { n: last.number + 1, count, reason }) : t("jobs.failedOnce", { reason });
 }

@@ -53,7 +53,9 @@ export function Minimap({ stats, lines, onJump, onRange }: MinimapProps) {
         {loaded && <span className="minimap-loaded" style={span(loaded[0] as number, loaded[1] as number)} />}
         {drag && <span className="minimap-drag" style={span(Math.min(...drag), Math.max(...drag))} />}
       </div>
-      <span className="minimap-time">{clock(last)}</span>
+      <span className="minimap-time">
+        {clock(last)} {zone(last)}
+      </span>
     </div>
   );
 }
@@ -96,4 +98,10 @@ function clock(ns: number): string {
     second: "2-digit",
     hourCycle: "h23",
   }).format(ns / 1e6);
+}
+
+/** The viewer's own zone, in which all times of the log are shown. */
+function zone(ns: number): string {
+  const parts = new Intl.DateTimeFormat(currentLanguage(), { timeZoneName: "short" }).formatToParts(ns / 1e6);
+  return parts.find((part) => part.type === "timeZoneName")?.value ?? "";
 }

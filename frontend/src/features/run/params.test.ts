@@ -30,3 +30,10 @@ it("searches keys and values, whatever the case", () => {
 it("has no branches without params", () => {
   expect(paramTree({})).toEqual([]);
 });
+
+it("puts a single deeper key on the branch above it", () => {
+  const branches = paramTree({ "data.path": "p", "data.size": "1", "data.tok.vocab": "9" });
+  expect(branches.map((branch) => [branch.prefix, branch.params.map((param) => param.label)])).toEqual([
+    ["data.", ["path", "size", "tok.vocab"]],
+  ]);
+});

@@ -25,6 +25,7 @@ export function paramTree(params: Readonly<Record<string, string>>): Branch[] {
     if (members) members.push(key);
     else branches.set(prefix, [key]);
   }
+  liftSingles(branches);
   const loose = [...branches].filter(([prefix, members]) => prefix === "" || members.length < 2).flatMap(([, m]) => m);
   const real = [...branches].filter(([prefix, members]) => prefix !== "" && members.length > 1);
   const branch = (prefix: string, members: readonly string[]): Branch => ({
@@ -33,6 +34,22 @@ export function paramTree(params: Readonly<Record<string, string>>): Branch[] {
   });
   const first = loose.length > 0 ? [branch("", loose.sort(order.compare))] : [];
   return [...first, ...real.map(([prefix, members]) => branch(prefix, members))];
+}
+
+/** A key alone on its branch joins the nearest shorter one that others are on: `data.tok.size` goes to `data.`. */
+function liftSingles(branches: Map<string, string[]>): void {
+  for (const [prefix, members] of [...branches].sort(([a], [b]) => b.length - a.length)) {
+    if (members.length > 1) continue;
+    let shorter = prefix;
+    do {
+      const end = Math.max(shorter.lastIndexOf(".", shorter.length - 2), shorter.lastIndexOf("/", shorter.length - 2));
+      shorter = shorter.slice(0, end + 1);
+    } while (shorter !== "" && !branches.has(shorter));
+    if (shorter === "") continue;
+    branches.delete(prefix);
+    branches.get(shorter)?.push(...members);
+    branches.get(shorter)?.sort(order.compare);
+  }
 }
 
 /** Branches with only what matches in key or value. */

@@ -48,7 +48,7 @@ export function AttributeCell({ row, attribute }: { readonly row: TableRow; read
 function AttemptLink({ row }: { readonly row: TableRow }) {
   if (row.job_run_id === null) return null;
   const job = String(row.job_run_id);
-  const attempt = String(row.attempt_number ?? 0);
+  const attempt = String((row.attempt_number ?? 0) + 1);
   return (
     <Link href={`/jobs/${job}`} title={t("runs.attempt", { job, attempt })}>
       {t("runs.attemptShort", { job, attempt })}

@@ -21,6 +21,8 @@ export const artifacts = {
   "artifacts.fit": "Fit",
   "artifacts.imageOf": "Picture {name}",
   "artifacts.frame": "Contents of {name}, isolated from this page",
+  "artifacts.scriptsOff":
+    "Scripts are off: this page shows as it is, but nothing in it moves or reacts. Download it to use it.",
   "artifacts.items": { one: "{count} item", other: "{count} items" },
   "artifacts.empty": "This folder is empty",
   "artifacts.model": "Model",

@@ -24,6 +24,8 @@ export const artifacts: Translation<typeof en> = {
   "artifacts.fit": "맞춤",
   "artifacts.imageOf": "그림 {name}",
   "artifacts.frame": "이 페이지와 격리된 {name}의 내용",
+  "artifacts.scriptsOff":
+    "스크립트가 꺼져 있습니다. 내용은 그대로 보이지만 동작하지 않습니다. 사용하려면 다운로드하세요.",
   "artifacts.items": "{count}개 항목",
   "artifacts.empty": "빈 폴더입니다",
   "artifacts.model": "모델",
