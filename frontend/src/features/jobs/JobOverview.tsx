@@ -126,17 +126,25 @@ function NodeRow({ attempt, node }: { readonly attempt: Attempt; readonly node: 
       </td>
       <td />
       <td className="attempt-reason">
-        {node.exit_code !== null && <span className="muted">{t("jobs.exit", { code: node.exit_code })}</span>}
-        <NodeFacts node={node} after={node.exit_code !== null} />
+        <NodeFacts node={node} after={false} />
       </td>
       <td className="muted">{node.log_bytes > 0 && formatBytes(node.log_bytes)}</td>
     </tr>
   );
 }
 
-/** Where it ran, and when it was last heard of. */
-function NodeFacts({ node, after }: { readonly node: JobNode; readonly after: boolean }) {
+interface NodeFactsProps {
+  readonly node: JobNode;
+  /** Whether the attempt's own reason stands before it. */
+  readonly after: boolean;
+}
+
+/** Where it ran, how its own command ended, and when it was last heard of. */
+function NodeFacts({ node, after }: NodeFactsProps) {
+  // One's own exit code, unless the status or the attempt's reason says it.
+  const exit = !after && node.exit_code ? t("jobs.exit", { code: node.exit_code }) : null;
   const facts = [
+    exit,
     node.host,
     node.gpu_ids.length > 0 ? t("jobs.gpus", { ids: node.gpu_ids.join(", ") }) : null,
     node.status_message,

@@ -8,6 +8,7 @@ import { SearchField } from "../../ui/SearchField";
 import { StatusBadge } from "../../ui/StatusBadge";
 import { Duration, Time } from "../../ui/Time";
 import { type TableColumn, VirtualTable } from "../../ui/VirtualTable";
+import "./jobs.css";
 import { accelerators, jobName } from "./labels";
 import { useJobs } from "./queries";
 

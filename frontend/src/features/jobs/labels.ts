@@ -32,6 +32,8 @@ const DETAILED = new Set(["could_not_start", "node_lost", "timed_out"]);
 export function endReason(attempt: Attempt): string {
   if (isLive(attempt.state)) return attempt.cause ? "" : attempt.message;
   const { cause, message, exit_code, signal, failed_node, num_nodes } = attempt;
+  // The status says it already.
+  if (cause === "cancelled") return "";
   if (!cause || (message && DETAILED.has(cause))) return message;
   const key = `jobs.cause.${cause}`;
   const words = key in en ? t(key as keyof typeof en, { code: exit_code ?? "?", signal: signal ?? "?" }) : message;
@@ -45,8 +47,13 @@ export function jobMessage(job: JobRunDetail): string {
   if (user !== null && isLive(job.state)) return t("jobs.cancellingBy", { user });
   if (user !== null && job.status === "CANCELED") return t("jobs.cancelledBy", { user });
   const last = job.attempts.at(-1);
-  const reason = last && !isLive(job.state) && job.status === "FAILED" ? endReason(last) : "";
+  const reason = last && !isLive(job.state) && job.status === "FAILED" ? inSentence(endReason(last)) : "";
   if (!last || !reason) return job.message;
   const count = job.max_retries + 1;
   return count > 1 ? t("jobs.failedAfter", { n: last.number + 1, count, reason }) : t("jobs.failedOnce", { reason });
+}
+
+/** `Exit code 1` after a colon; names and abbreviations keep their capitals. */
+function inSentence(text: string): string {
+  return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

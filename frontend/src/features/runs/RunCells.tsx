@@ -7,21 +7,48 @@ import { Icon } from "../../ui/icons";
 import { StatusBadge } from "../../ui/StatusBadge";
 import { Duration, Time } from "../../ui/Time";
 import { type Attribute, parseColumnId } from "./columns";
+import type { TreeRow } from "./tree";
+import type { Folding } from "./useFolding";
 import type { TableRow } from "./useRuns";
 
-export function RunName({ row }: { readonly row: TableRow }) {
+const INDENT_PX = 18;
+
+interface RunNameProps {
+  readonly row: TreeRow;
+  /** Whether any row can be folded: then all names leave room for the button. */
+  readonly families: boolean;
+  readonly folding: Folding;
+}
+
+export function RunName({ row, families, folding }: RunNameProps) {
+  const name = row.name || row.run_id;
+  const folded = folding.ids.has(row.run_id);
   return (
-    <span className="run-name">
-      {row.parent_run_id && (
-        <span className="run-child" title={t("runs.child")}>
-          <Icon name="chevronRight" size={12} />
-          <span className="visually-hidden">{t("runs.child")}</span>
-        </span>
+    <span className="run-name" style={row.depth > 0 ? { paddingInlineStart: row.depth * INDENT_PX } : undefined}>
+      {row.children > 0 ? (
+        <button
+          type="button"
+          className="run-fold"
+          aria-expanded={!folded}
+          aria-label={t("runs.childrenOf", { name, count: row.children })}
+          onClick={() => folding.toggle(row.run_id)}
+        >
+          <Icon name={folded ? "chevronRight" : "chevronDown"} size={12} />
+        </button>
+      ) : (
+        families && <span className="run-fold" />
       )}
       <i className="run-dot" style={{ background: runColour(row.run_id) }} />
       <Link href={`/runs/${row.run_id}`} className="plain ellipsis" title={row.name}>
-        {row.name || row.run_id}
+        {name}
       </Link>
+      {folded && row.children > 0 && <span className="faint">{row.children}</span>}
+      {row.parent_run_id && row.depth === 0 && (
+        <Link href={`/runs/${row.parent_run_id}`} className="run-parent" title={t("runs.parentOpen")}>
+          {t("runs.child")}
+        </Link>
+      )}
+      {row.depth > 0 && <span className="visually-hidden">{t("runs.child")}</span>}
     </span>
   );
 }

@@ -8,6 +8,8 @@ import { type TableColumn, VirtualTable } from "../../ui/VirtualTable";
 import { isAttribute, orderClause, parseColumnId } from "./columns";
 import { columnLabel } from "./labels";
 import { AttributeCell, RunName, ValueCell } from "./RunCells";
+import { type TreeRow, treeRows } from "./tree";
+import { type Folding, useFolding } from "./useFolding";
 import type { TableRow } from "./useRuns";
 import type { Selection } from "./useSelection";
 
@@ -35,8 +37,13 @@ const METRIC_PX = 104;
 const TEXT_PX = 128;
 const MARK_PX = 42;
 
-export function RunsTable({ rows, total, view, change, selection, onEndReached, empty }: RunsTableProps) {
-  const columns = useColumns(view, rows, selection);
+export function RunsTable({ rows: loaded, total, view, change, selection, onEndReached, empty }: RunsTableProps) {
+  const folding = useFolding();
+  const rows = useMemo(
+    () => treeRows(loaded, folding.ids, view.sort === null || view.sort.id === "name" || isAttribute(view.sort.id)),
+    [loaded, folding.ids, view.sort],
+  );
+  const columns = useColumns(view, rows, selection, folding);
   const sort = useCallback((id: string) => change({ sort: nextSort(view.sort, id) }), [change, view.sort]);
   const resize = useCallback(
     (id: string, width_px: number) => change({ widths: { ...view.widths, [id]: width_px } }),
@@ -68,7 +75,13 @@ function nextSort(sort: View["sort"], id: string): View["sort"] {
   return sort.descending ? { id, descending: false } : null;
 }
 
-function useColumns(view: View, rows: readonly TableRow[], selection: Selection): TableColumn<TableRow>[] {
+function useColumns(
+  view: View,
+  rows: readonly TreeRow[],
+  selection: Selection,
+  folding: Folding,
+): TableColumn<TreeRow>[] {
+  const families = rows.some((row) => row.children > 0);
   const order = useMemo(() => rows.map((row) => row.run_id), [rows]);
   return useMemo(() => {
     const width = (id: string, fallback: number) => view.widths[id] ?? WIDTHS[id] ?? fallback;
@@ -82,15 +95,15 @@ function useColumns(view: View, rows: readonly TableRow[], selection: Selection)
         pinned: true,
         sortable: true,
         resizable: true,
-        text: (row) => `${row.name}     `,
-        cell: (row) => <RunName row={row} />,
+        text: (row) => `${"    ".repeat(row.depth + (families ? 1 : 0))}${row.name}     `,
+        cell: (row) => <RunName row={row} families={families} folding={folding} />,
       },
       ...ids.map((id) => valueColumn(id, width, view.pinned.includes(id))),
     ];
-  }, [view.columns, view.pinned, view.widths, order, selection]);
+  }, [view.columns, view.pinned, view.widths, order, selection, families, folding]);
 }
 
-function markColumn(order: readonly string[], selection: Selection): TableColumn<TableRow> {
+function markColumn(order: readonly string[], selection: Selection): TableColumn<TreeRow> {
   const all = order.length > 0 && order.every((id) => selection.ids.has(id));
   return {
     id: "mark",
@@ -124,7 +137,7 @@ function valueColumn(
   id: string,
   width: (id: string, fallback: number) => number,
   pinned: boolean,
-): TableColumn<TableRow> {
+): TableColumn<TreeRow> {
   const metric = parseColumnId(id)?.kind === "metric";
   return {
     id,

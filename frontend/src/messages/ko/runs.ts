@@ -62,6 +62,8 @@ export const runs: Translation<typeof en> = {
   "runs.keepView": "내 보기로 저장",
   "runs.ownView": "내 보기로 돌아가기",
   "runs.child": "하위 실행",
+  "runs.childrenOf": "{name}의 하위 실행 {count}개",
+  "runs.parentOpen": "상위 실행 열기",
   "runs.attempt": "작업 {job}, {attempt}번째 시도",
   "runs.attemptShort": "#{job} · {attempt}번째 시도",
   "runs.none": "아직 실행이 없습니다",
