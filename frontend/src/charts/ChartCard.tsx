@@ -14,6 +14,8 @@ import { useSeries } from "./useSeries";
 export interface ChartRun {
   readonly id: string;
   readonly name: string;
+  /** What tells it from runs of the same name. */
+  readonly detail?: string;
   /** Still writing: its charts follow. */
   readonly live: boolean;
 }

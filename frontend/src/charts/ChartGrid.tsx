@@ -11,6 +11,7 @@ import { type Card, cardsOf, filterCards, type Section, SYSTEM, sectionsOf } fro
 import "./charts.css";
 import { setHighlight } from "./highlight";
 import { LineSwatch } from "./LineSwatch";
+import { distinctNames } from "./names";
 import type { Range } from "./series";
 import { useGridView } from "./useGridView";
 import { useNear } from "./useNear";
@@ -31,7 +32,8 @@ interface ChartGridProps {
 }
 
 /** All charts of some runs, in sections; only those near the window are mounted. */
-export function ChartGrid({ runs, keys, cards: given, timeOnly = false, actions }: ChartGridProps) {
+export function ChartGrid({ runs: named, keys, cards: given, timeOnly = false, actions }: ChartGridProps) {
+  const runs = useMemo(() => distinctNames(named), [named]);
   const [stored, change] = useGridView();
   const view = useMemo<GridView>(
     () => (timeOnly && stored.x === "step" ? { ...stored, x: "relative", xLog: false } : withoutTimeLog(stored)),
@@ -44,7 +46,13 @@ export function ChartGrid({ runs, keys, cards: given, timeOnly = false, actions 
   const shownRuns = useMemo(() => runs.filter((run) => !hidden.has(run.id)), [runs, hidden]);
   const zoom = useZoom(timeOnly, view);
   const [open, setOpen] = useState<string | null>(null);
-  if (cards.length === 0) return <EmptyState title={t("charts.none")}>{t("charts.noneHint")}</EmptyState>;
+  if (cards.length === 0) {
+    return (
+      <EmptyState title={t("charts.none")} code={'mlflow.log_metric("loss", 0.5, step=1)'}>
+        {t("charts.noneHint")}
+      </EmptyState>
+    );
+  }
   const shared = { runs: shownRuns, view, zoom };
   return (
     <div className="charts">

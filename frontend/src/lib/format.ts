@@ -107,3 +107,9 @@ export function formatTime(ms: number, locale = "en"): string {
     timeZoneName: "short",
   }).format(ms);
 }
+
+/** The viewer's own time zone, as it is called at that moment: `GMT+9`. */
+export function zoneName(ms: number, locale = "en"): string {
+  const parts = new Intl.DateTimeFormat(locale, { timeZoneName: "short" }).formatToParts(ms);
+  return parts.find((part) => part.type === "timeZoneName")?.value ?? "";
+}

@@ -68,10 +68,16 @@ function withTab(search: URLSearchParams, tab: Tab): string {
 }
 
 function CompareCharts({ runs }: { readonly runs: readonly RunSummary[] }) {
-  const facts = JSON.stringify(runs.map((run) => [run.run_id, run.name, isLive(run.status)]));
+  const facts = JSON.stringify(runs.map((run) => [run.run_id, run.name, isLive(run.status), run.attempt_number]));
   const names = [...new Set(runs.flatMap((run) => run.metrics.map((metric) => metric.key)))].join("\n");
   const lines = useMemo(
-    () => (JSON.parse(facts) as [string, string, boolean][]).map(([id, name, live]) => ({ id, name, live })),
+    () =>
+      (JSON.parse(facts) as [string, string, boolean, number | null][]).map(([id, name, live, attempt]) => ({
+        id,
+        name,
+        live,
+        ...(attempt !== null && { detail: t("run.attempt", { n: attempt + 1 }) }),
+      })),
     [facts],
   );
   const keys = useMemo(() => names.split("\n").filter(Boolean), [names]);

@@ -1,7 +1,8 @@
 import { type RefObject, useEffect, useState } from "react";
 import type { LogLevel, LogLine } from "../../api/types";
 import { plain } from "../../lib/ansi";
-import { t } from "../../messages";
+import { zoneName } from "../../lib/format";
+import { currentLanguage, t } from "../../messages";
 import { Button, IconButton } from "../../ui/Button";
 import { copyText } from "../../ui/CopyButton";
 import { Menu, type MenuItem } from "../../ui/Menu";
@@ -272,6 +273,7 @@ function TimeRange({ filter, onFilter, stats }: Pick<ToolbarProps, "filter" | "o
               onChange={(e) => setTo(e.target.value)}
             />
           </label>
+          <span className="faint">{t("logs.zone", { zone: zoneName(Date.now(), currentLanguage()) })}</span>
           <div className="logs-time-actions">
             <Button
               disabled={!on}

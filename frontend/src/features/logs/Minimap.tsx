@@ -1,5 +1,6 @@
 import { type PointerEvent, useRef, useState } from "react";
 import type { LogLine, LogStats } from "../../api/types";
+import { zoneName } from "../../lib/format";
 import { currentLanguage, t } from "../../messages";
 
 interface MinimapProps {
@@ -54,7 +55,7 @@ export function Minimap({ stats, lines, onJump, onRange }: MinimapProps) {
         {drag && <span className="minimap-drag" style={span(Math.min(...drag), Math.max(...drag))} />}
       </div>
       <span className="minimap-time">
-        {clock(last)} {zone(last)}
+        {clock(last)} {zoneName(last / 1e6, currentLanguage())}
       </span>
     </div>
   );
@@ -98,10 +99,4 @@ function clock(ns: number): string {
     second: "2-digit",
     hourCycle: "h23",
   }).format(ns / 1e6);
-}
-
-/** The viewer's own zone, in which all times of the log are shown. */
-function zone(ns: number): string {
-  const parts = new Intl.DateTimeFormat(currentLanguage(), { timeZoneName: "short" }).formatToParts(ns / 1e6);
-  return parts.find((part) => part.type === "timeZoneName")?.value ?? "";
 }

@@ -4,6 +4,7 @@ import { useSearchParams } from "wouter";
 import { isLive, runQuery } from "../../api/queries";
 import type { RunSummary } from "../../api/types";
 import { ChartGrid } from "../../charts/ChartGrid";
+import { t } from "../../messages";
 import { AddRuns } from "./AddRuns";
 import { readWith, withRuns } from "./overlay";
 import { isSystemKey } from "./systemCards";
@@ -15,14 +16,15 @@ export default function MetricsTab({ run }: { readonly run: RunSummary }) {
   const others = useMemo(() => readWith(named, run.run_id), [named, run.run_id]);
   const found = useQueries({ queries: others.map((id) => runQuery(id)) });
   const facts = [run, ...found.flatMap(({ data }) => data ?? [])]
-    .map(({ run_id, name, status }) => [run_id, name, isLive(status)] as const)
+    .map(({ run_id, name, status, attempt_number }) => [run_id, name, isLive(status), attempt_number] as const)
     .map((fact) => JSON.stringify(fact))
     .join("\n");
   const runs = useMemo(
     () =>
       facts.split("\n").map((fact) => {
-        const [id, name, live] = JSON.parse(fact) as [string, string, boolean];
-        return { id, name: name || id, live };
+        const [id, name, live, attempt] = JSON.parse(fact) as [string, string, boolean, number | null];
+        const detail = attempt !== null && { detail: t("run.attempt", { n: attempt + 1 }) };
+        return { id, name: name || id, live, ...detail };
       }),
     [facts],
   );

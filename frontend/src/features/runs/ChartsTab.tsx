@@ -23,11 +23,22 @@ export function ChartsTab({ rows, known, selection }: ChartsTabProps) {
     return selected.length > 0 ? selected : rows.slice(0, CHARTED_RUNS);
   }, [rows, selection.ids]);
   const runs = useMemo(
-    () => chosen.map((row) => ({ id: row.run_id, name: row.name, live: isLive(row.status) })),
+    () =>
+      chosen.map((row) => ({
+        id: row.run_id,
+        name: row.name,
+        live: isLive(row.status),
+        ...(row.attempt_number !== null && { detail: t("run.attempt", { n: row.attempt_number + 1 }) }),
+      })),
     [chosen],
   );
   const keys = useMemo(() => known.filter(({ kind }) => kind === "metric").map(({ key }) => key), [known]);
-  if (rows.length === 0 || keys.length === 0) return <EmptyState title={t("runs.nothingToDraw")} />;
+  if (rows.length === 0 || keys.length === 0)
+    return (
+      <EmptyState title={t("runs.nothingToDraw")} code={'mlflow.log_metric("loss", 0.5, step=1)'}>
+        {t("charts.noneHint")}
+      </EmptyState>
+    );
   const count = selection.ids.size;
   return (
     <ChartGrid

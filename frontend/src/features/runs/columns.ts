@@ -12,6 +12,8 @@ export const METRIC_FIELDS: readonly MetricField[] = ["last", "min", "max", "fir
 
 /** Columns offered on the first visit beside the attributes. */
 const SUGGESTED_MAX = 8;
+/** Attempts of jobs carry it; then the table says which runs belong together. */
+const JOB_TAG = "contrail.job_run_id";
 const SYSTEM_METRICS = "system/";
 
 export function isAttribute(id: string): id is Attribute {
@@ -68,6 +70,7 @@ export function suggestedColumns(known: readonly ColumnInfo[]): string[] {
   const picked = metrics.slice(0, metricsMax);
   return [
     ...["status", "started", "duration", "user"],
+    ...(known.some(({ kind, key }) => kind === "tag" && key === JOB_TAG) ? ["job"] : []),
     ...picked.map(({ key }) => columnId("metric", key)),
     ...params.slice(0, SUGGESTED_MAX - picked.length).map(({ key }) => columnId("param", key)),
   ];

@@ -22,6 +22,7 @@ export const logs = {
   "logs.time": "Time range",
   "logs.from": "From",
   "logs.to": "To",
+  "logs.zone": "Times in {zone}",
   "logs.clearTime": "Any time",
   "logs.apply": "Apply",
   "logs.follow": "Follow",

@@ -25,6 +25,7 @@ export const logs: Translation<typeof en> = {
   "logs.time": "시간 범위",
   "logs.from": "시작",
   "logs.to": "끝",
+  "logs.zone": "시간대: {zone}",
   "logs.clearTime": "전체 시간",
   "logs.apply": "적용",
   "logs.follow": "따라가기",
