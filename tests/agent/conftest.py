@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -338,7 +338,7 @@ class AgentProcess:
     def start(self) -> AgentProcess:
         self.work_dir.mkdir(parents=True, exist_ok=True)
         spec_file = self.work_dir / "spec.json"
-        spec_file.write_bytes(msgspec.json.encode(self.spec))
+        spec_file.write_text(json.dumps(asdict(self.spec), ensure_ascii=False))  # as the engine does
         spec_file.chmod(0o600)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "contrail.agent", str(self.work_dir)],

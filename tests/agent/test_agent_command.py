@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import random
 import shutil
@@ -68,6 +69,14 @@ def test_a_command_runs_and_everything_arrives(agent, stand_in):
         "launched.json",
         "spec.json",
     ]
+
+
+def test_numbers_that_json_does_not_know_reach_the_command(agent, stand_in):
+    """NaN, infinities and integers of any size in the parameters are what the workload said."""
+    parameters = {"x": math.nan, "low": -math.inf, "big": 2**70}
+    process = agent("cat $HYPERPARAMETERS_PATH", parameters=parameters)
+    assert process.wait().exit_code == 0
+    assert stand_in.node().text == f"x: .nan\nlow: -.inf\nbig: {2**70}\n"
 
 
 def test_the_environment_of_a_command(agent, stand_in):

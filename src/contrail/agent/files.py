@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import suppress
@@ -73,8 +74,9 @@ class WorkDir:
         return self.path / "hyperparameters.yaml"
 
     def read_spec(self) -> AgentSpec:
-        """The spec. Raises `OSError` or `msgspec.ValidationError`: without it there is nothing to do."""
-        return msgspec.json.decode(self.spec.read_bytes(), type=AgentSpec)
+        """The spec. Raises `OSError`, `ValueError` or `msgspec.ValidationError`: without it there is nothing to do."""
+        # not msgspec's reader: parameters may hold NaN, infinities and integers of any size
+        return msgspec.convert(json.loads(self.spec.read_bytes()), AgentSpec)
 
     def clean(self) -> None:
         """Remove what nobody needs once everything is delivered; `exit.json` stays."""
