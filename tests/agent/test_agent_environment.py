@@ -78,6 +78,7 @@ def test_what_cannot_be_installed_does_not_start(agent, stand_in, tmp_path, offl
     end = agent("echo never", dependencies=["no-such-thing==7"], environ=offline).wait()
     assert end.cause is Cause.COULD_NOT_START
     assert "no-such-thing" in end.message
+    assert "Using Python" not in end.message, "the installer's greeting is not a reason"
     assert "no-such-thing" in stand_in.node().text
     assert "never" not in stand_in.node().text
     assert [path.suffix for path in (tmp_path / "environments").iterdir()] == [".lock"]

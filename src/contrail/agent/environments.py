@@ -189,6 +189,6 @@ def _find_uv() -> str:
 
 def _reason(said: bytes, code: int) -> str:
     text = _ANSI.sub("", said.decode(errors="replace")).strip()
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Using Python ")]
     reason = "\n".join(lines)[-REASON_MAX:] or f"exit code {code}"
     return f"installing dependencies failed: {reason}"
