@@ -9,21 +9,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from contrail.model.errors import ResourceConflict
+from contrail.model.errors import InvalidParameterValue, ResourceConflict
 
 LOCK_NAME, STATE_NAME = "server.lock", "server.json"
 
 
 class DataFolder:
-    """Holds the data folder for one server process; raises `ResourceConflict` when another one has it."""
+    """Holds the data folder for one server process.
+
+    Raises `ResourceConflict` when another one has it, `InvalidParameterValue` when it cannot be written.
+    """
 
     def __init__(self, path: Path):
         self.path = path
         self._lock: int | None = None
 
     def __enter__(self) -> DataFolder:
-        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = os.open(self.path / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise InvalidParameterValue(
+                f"The data folder {self.path} cannot be used: {error.strerror}. "
+                "Choose another folder with --data-dir."
+            ) from None
         try:
             # The kernel drops the lock when the process ends, however it ends.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
