@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from contrail.model.errors import InvalidParameterValue
 
 PREFIX = "CONTRAIL_"
+_LARGEST = sys.float_info.max  # no limit, but not infinite either
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Setting:
     default: Any
     help: str
     unit: str = ""
+    maximum: float = _LARGEST
 
     @property
     def env(self) -> str:
@@ -32,7 +35,7 @@ SETTINGS: tuple[Setting, ...] = (
     # server
     Setting("data_dir", "~/.contrail", "Folder that holds everything a server keeps"),
     Setting("host", "127.0.0.1", "Address the server listens on"),
-    Setting("port", 5050, "Port the server listens on; 0 takes a free one"),
+    Setting("port", 5050, "Port the server listens on; 0 takes a free one", maximum=65_535),
     Setting("store_url", "", "Database; empty means SQLite inside the data folder"),
     Setting(
         "durability", "full", "`full`: an answered write survives power loss; `process`: a killed process"
@@ -89,6 +92,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -144,6 +148,10 @@ def _parse(setting: Setting, value: Any) -> Any:
             if value.lower() not in _TRUE | _FALSE:
                 raise ValueError(value)
             return value.lower() in _TRUE
-        return kind(value)
-    except ValueError:
-        raise InvalidParameterValue(f"{setting.env}: '{value}' is not a {kind.__name__}") from None
+        parsed = kind(value)
+    except (ValueError, OverflowError):
+        raise InvalidParameterValue(f"{setting.env}: '{value}' is not {_KINDS[kind]}") from None
+    if kind in (int, float) and not 0 <= parsed <= setting.maximum:
+        valid = "0 or more" if setting.maximum == _LARGEST else f"from 0 to {setting.maximum}"
+        raise InvalidParameterValue(f"{setting.env}: must be {valid}, is {value}")
+    return parsed
