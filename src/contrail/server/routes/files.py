@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from contrail.blobs.area import PART_BYTES, Area, BlobInfo
 from contrail.model.errors import (
+    ContrailError,
     InvalidParameterValue,
     RequestTooLarge,
     ResourceDoesNotExist,
@@ -26,6 +27,7 @@ SANDBOX = (
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _DISK_RESERVE_BYTES = 64 * 1024 * 1024  # the database needs room too
+_DROPPED_MAX_BYTES = 256 * 1024 * 1024  # longer bodies are not worth their time on the wire
 
 
 def path_after(request: Request, marker: str) -> str:
@@ -44,7 +46,11 @@ async def receive(request: Request, area: Area, path: str, *, bytes_max: int | N
     """Store the request's body; returns its size. Nothing is visible, and nothing is left, if it breaks off."""
     announced = request.headers.get("content-length", "")
     if announced.isdigit():
-        await run_in_threadpool(_refuse_what_cannot_fit, area, int(announced), bytes_max)
+        try:
+            await run_in_threadpool(_refuse_what_cannot_fit, area, int(announced), bytes_max)
+        except ContrailError:
+            await _let_finish(request, int(announced))
+            raise
     upload = await run_in_threadpool(area.upload, path)
     size = 0
     try:
@@ -66,14 +72,21 @@ async def receive(request: Request, area: Area, path: str, *, bytes_max: int | N
     return size
 
 
+async def _let_finish(request: Request, size: int) -> None:
+    """Drop a refused body: a client that is still sending sees a broken connection instead of the reason."""
+    if size <= _DROPPED_MAX_BYTES:
+        async for _ in request.stream():
+            pass
+
+
 def _refuse_what_cannot_fit(area: Area, size: int, bytes_max: int | None) -> None:
     if bytes_max is not None and size > bytes_max:
         raise _too_large(bytes_max)
     free = area.free_bytes()
     if free is not None and size + _DISK_RESERVE_BYTES > free:
         raise TemporarilyUnavailable(
-            f"The server's disk has {free // 2**20} MiB left, too little for a file of {size // 2**20} MiB. "
-            "Free some space or ask the server's admin."
+            f"The server's disk has {free:,} bytes left and keeps {_DISK_RESERVE_BYTES:,} of them for the "
+            f"database: no room for a file of {size:,} bytes. Free some space or ask the server's admin."
         )
 
 
