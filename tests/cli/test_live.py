@@ -105,7 +105,7 @@ def test_tail_minutes_json_and_nodes(cli: Any) -> None:
     assert {event["type"] for event in events[:-1]} == {"LOG"}
     assert events[-1]["data"]["status"] == "SUCCESS"
     assert "has nodes 0 to 1" in cli.inside("logs", job_run_id, "--node", "2").err
-    assert "has attempts 0" in cli.inside("logs", job_run_id, "--retry", "1").err
+    assert "has only 0" in cli.inside("logs", job_run_id, "--retry", "1").err
 
     answer = cli.inside("logs", job_run_id, "--download-to", "out", "-o", "json")
     assert answer.code == 0
@@ -139,6 +139,9 @@ def test_retries_one_run_per_attempt(cli: Any, shared_server: Any, tmp_path: Pat
     assert [attempt["exit_code"] for attempt in data["attempts"]] == [17, 17, 0]
     runs = [attempt["mlflow_run_id"] for attempt in data["attempts"]]
     assert len(set(runs)) == 3
+    shown = cli.inside("get", job_run_id).out
+    for line in ("Attempt 1  FAILED: exit code 17", "Attempt 3  SUCCESS"):  # people count from one
+        assert line in shown
     assert f"Run:     {shared_server.url}/runs/{runs[-1]}" in answer.out
     for number in range(3):
         assert cli.inside("logs", job_run_id, "--retry", str(number)).out == f"attempt {number} marker\n"
@@ -220,6 +223,8 @@ def test_cancel(cli: Any) -> None:
     assert (followed.code, followed.out) == (1, "started\n")
     data = cli.inside("get", job_run_id, "-o", "json").data
     assert (data["status"], "cancelled by" in data["message"]) == ("CANCELED", True)
+    again = cli.inside("cancel", job_run_id)
+    assert (again.code, again.out) == (0, f"{job_run_id}: has ended\n"), "nothing is left to ask for"
 
 
 def test_cancel_all_asks_first(cli: Any) -> None:

@@ -10,6 +10,7 @@ import click
 from contrail.cli import text
 from contrail.cli.list import job_runs
 from contrail.cli.session import HELP_NAMES, JOB_RUN_ID, Session, shared_options
+from contrail.cli.watch import TERMINAL
 from contrail.client.http import API, Client
 from contrail.model.errors import ContrailError, InvalidParameterValue
 
@@ -61,14 +62,16 @@ def _cancel(session: Session, client: Client, ids: list[int], every: bool) -> in
     for job_run_id in ids:
         try:
             # cancelling twice is the same as once, so it may be repeated
-            client.post(f"{API}/job-runs/{job_run_id}/cancel", {}, repeatable=True)
+            answer = client.post(f"{API}/job-runs/{job_run_id}/cancel", {}, repeatable=True)
         except ContrailError as error:
             failed.append({"run_id": str(job_run_id), "error": error.message})
             if not session.output.as_json:
                 session.output.say(f"{job_run_id}: {error.message}")
         else:
             cancelled.append(str(job_run_id))
-            session.output.text(f"{job_run_id}: cancel requested")
+            session.output.text(
+                f"{job_run_id}: {'has ended' if answer['state'] in TERMINAL else 'cancel requested'}"
+            )
     if session.output.as_json:
         data: dict[str, Any] = {"cancelled": cancelled}
         if every:

@@ -115,7 +115,7 @@ def _metadata(detail: dict[str, Any]) -> list[str]:
 
 def _attempt_lines(attempts: list[dict[str, Any]]) -> list[str]:
     return [
-        f"Attempt {attempt['number']}  {attempt['result'] or attempt['state']}"
+        f"Attempt {attempt['number'] + 1}  {attempt['result'] or attempt['state']}"
         + (f": {attempt['message']}" if attempt["message"] else "")
         for attempt in attempts
     ]

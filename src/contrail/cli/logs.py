@@ -107,8 +107,8 @@ def _latest(detail: dict[str, Any]) -> int:
 def _attempt_number(detail: dict[str, Any], retry: int) -> int:
     latest = _latest(detail)
     if retry > latest:
-        valid = "0" if latest == 0 else f"0 to {latest}"
-        raise InvalidParameterValue(f"--retry {retry}: job run {detail['job_run_id']} has attempts {valid}")
+        valid = "only 0, the first attempt" if latest == 0 else f"0 to {latest}"
+        raise InvalidParameterValue(f"--retry {retry}: job run {detail['job_run_id']} has {valid}")
     return latest if retry < 0 else retry
 
 
