@@ -223,6 +223,7 @@ def test_cancel(cli: Any) -> None:
     assert (followed.code, followed.out) == (1, "started\n")
     data = cli.inside("get", job_run_id, "-o", "json").data
     assert (data["status"], "cancelled by" in data["message"]) == ("CANCELED", True)
+    assert f"Reason: {data['message']}\n" in cli.inside("get", job_run_id).out
     again = cli.inside("cancel", job_run_id)
     assert (again.code, again.out) == (0, f"{job_run_id}: has ended\n"), "nothing is left to ask for"
 

@@ -32,6 +32,8 @@ def command(session: Session, job_run_id: int) -> int:
             session.output.text(line)
         if detail["status"] in FAILED:
             session.output.text(f"Failure reason: {detail['message'] or 'not known'}", RED)
+        elif detail["status"] == "CANCELED" and detail["message"]:
+            session.output.text(f"Reason: {detail['message']}")
         elif detail["result"] is None and detail["message"]:
             session.output.text(f"Now: {detail['message']}")
         session.output.text(f"Run URL: {job_url(client, job_run_id)}")
