@@ -1,4 +1,4 @@
-import { Component, lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from "react";
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { Link, useLocation } from "wouter";
 import { serverReachable } from "./api/client";
 import { useShortcuts } from "./lib/keys";
@@ -11,7 +11,10 @@ import { Mark } from "./ui/Mark";
 import { ShortcutSheet } from "./ui/ShortcutSheet";
 import { Toasts } from "./ui/Toast";
 
-const Palette = lazy(() => import("./features/palette/Palette"));
+const loadPalette = () => import("./features/palette/Palette");
+const Palette = lazy(loadPalette);
+/** Once the page has settled: what is typed right after the shortcut must not be lost to loading. */
+const PALETTE_AFTER_MS = 1_500;
 
 const PLACES = [
   { href: "/experiments", label: "nav.experiments", also: ["/runs", "/compare"] },
@@ -37,6 +40,10 @@ function Shell() {
   const [location, navigate] = useLocation();
   const [sheet, setSheet] = useState(false);
   const [palette, setPalette] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), PALETTE_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
   useShortcuts([
     { keys: "g h", label: t("keys.home"), run: () => navigate("/") },
     { keys: "g e", label: t("keys.experiments"), run: () => navigate("/experiments") },

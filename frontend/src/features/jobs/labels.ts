@@ -48,7 +48,7 @@ export function jobMessage(job: JobRunDetail): string {
   if (user !== null && job.status === "CANCELED") return t("jobs.cancelledBy", { user });
   const last = job.attempts.at(-1);
   const reason = last && !isLive(job.state) && job.status === "FAILED" ? inSentence(endReason(last)) : "";
-  if (!last || !reason) return job.message;
+  if (!last || !reason) return job.message.charAt(0).toUpperCase() + job.message.slice(1);
   const count = job.max_retries + 1;
   return count > 1 ? t("jobs.failedAfter", { n: last.number + 1, count, reason }) : t("jobs.failedOnce", { reason });
 }

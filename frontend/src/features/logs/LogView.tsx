@@ -107,9 +107,11 @@ export function LogView({ base, attempts, nodes }: LogViewProps) {
   );
 }
 
-function readAttempt(search: URLSearchParams, attempts: readonly number[] | undefined): number | null {
-  const asked = Number(search.get("attempt"));
-  return attempts?.includes(asked) ? asked : null;
+/** The attempt that the address names; else none, which is the newest. */
+export function readAttempt(search: URLSearchParams, attempts: readonly number[] | undefined): number | null {
+  const asked = /^\d+$/.exec(search.get("attempt") ?? "");
+  const number = asked ? Number(asked[0]) : -1;
+  return attempts?.includes(number) ? number : null;
 }
 
 function withAttempt(search: URLSearchParams, attempt: number): URLSearchParams {
