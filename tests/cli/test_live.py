@@ -206,6 +206,11 @@ def test_idempotency_key_gives_the_same_job_run(cli: Any) -> None:
     again = cli("run", "-f", file, "--idempotency-key", "from-the-flag")
     assert "submitted before" in again.out
     assert f"Job Run ID: {other}" in again.out
+    wait_for(lambda: status(cli, other) == "SUCCESS", "the job to end")
+    answer = cli.inside("run", "-f", file, "--idempotency-key", "from-the-flag", "-o", "json")
+    assert (answer.data["run_id"], answer.data["status"]) == (other, "SUCCESS"), (
+        "how it ended, not that it did"
+    )
 
 
 def test_cancel(cli: Any) -> None:

@@ -16,7 +16,7 @@ import click
 
 from contrail.cli import text
 from contrail.cli.output import GREEN, paint
-from contrail.cli.session import HELP_NAMES, Session, job_url, shared_options
+from contrail.cli.session import HELP_NAMES, Session, job_run, job_url, shared_options
 from contrail.cli.watch import RULE, Reporter, Watch, What, report_end, stop_watching_on_interrupt
 from contrail.client.http import API, Client
 from contrail.model.errors import ContrailError, InvalidParameterValue
@@ -245,7 +245,9 @@ def _show_submitted(session: Session, client: Client, submitted: dict[str, Any],
         if watch:
             output.event("SUBMITTED", **shown)
         else:
-            output.data({"status": submitted["state"], **shown})
+            known = submitted["existing"]  # it may have ended long ago
+            status = job_run(client, job_run_id)["status"] if known else submitted["state"]
+            output.data({"status": status, **shown})
         return
     if submitted["existing"]:
         output.text("This idempotency key was submitted before; here is its job run.")
