@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from "react";
 import { exactNumber, formatNumber, formatTime } from "../lib/format";
 import { currentLanguage, t } from "../messages";
 import type { ChartLine } from "./LineChart";
@@ -17,11 +18,19 @@ export interface TooltipState {
 }
 
 const SHOWN_MAX = 10;
+const GAP_PX = 12;
 
 /** The values of all lines at the cursor, largest first. */
 export function Tooltip({ state, x }: { readonly state: TooltipState; readonly x: XAxis }) {
-  const right = state.left > state.width / 2;
-  const place = right ? { right: state.width - state.left + 12 } : { left: state.left + 12 };
+  const box = useRef<HTMLDivElement>(null);
+  // Beside the cursor, on the side with more room, and never beyond the chart.
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const width = element.offsetWidth;
+    const wanted = state.left > state.width / 2 ? state.left - GAP_PX - width : state.left + GAP_PX;
+    element.style.left = `${Math.max(0, Math.min(wanted, state.width - width))}px`;
+  });
   const value = ({ line, index }: TooltipState["entries"][number]) => line.y[index] ?? Number.NEGATIVE_INFINITY;
   const sorted = state.entries.toSorted((a, b) => value(b) - value(a));
   const shown = sorted.slice(0, SHOWN_MAX);
@@ -29,7 +38,7 @@ export function Tooltip({ state, x }: { readonly state: TooltipState; readonly x
   if (near && !shown.includes(near)) shown[shown.length - 1] = near;
   if (shown.length === 0) return null;
   return (
-    <div className="chart-tip" style={place} aria-hidden="true">
+    <div ref={box} className="chart-tip" aria-hidden="true">
       <div className="chart-tip-x">{xLabel(x, pointX(near ?? shown[0], state.at))}</div>
       {shown.map((entry) => (
         <Entry key={entry.line.id} entry={entry} strong={entry.line.id === state.nearest && state.entries.length > 1} />
