@@ -2,7 +2,8 @@ import { Fragment, type ReactNode } from "react";
 import { Link } from "wouter";
 import { isLive } from "../../api/queries";
 import type { Attempt, JobNode, JobRunDetail } from "../../api/types";
-import { formatBytes } from "../../lib/format";
+import { useNow } from "../../lib/clock";
+import { formatBytes, formatRelative } from "../../lib/format";
 import { currentLanguage, t } from "../../messages";
 import { StatusBadge } from "../../ui/StatusBadge";
 import { Duration, ExactTime, Time } from "../../ui/Time";
@@ -34,12 +35,20 @@ function JobMessage({ job }: { readonly job: JobRunDetail }) {
       {message}
       {job.retry_at_ms !== null && isLive(job.state) && (
         <>
-          {" "}
-          {t("jobs.retryAt")} <Time ms={job.retry_at_ms} />
+          . {t("jobs.retryAt")}{" "}
+          <span aria-live="off">
+            <Countdown ms={job.retry_at_ms} />
+          </span>
         </>
       )}
     </div>
   );
+}
+
+/** `in 4 sec.`, second by second. */
+function Countdown({ ms }: { readonly ms: number }) {
+  const now = useNow();
+  return <time dateTime={new Date(ms).toISOString()}>{formatRelative(Math.max(ms, now), now, currentLanguage())}</time>;
 }
 
 function Attempts({ job }: { readonly job: JobRunDetail }) {

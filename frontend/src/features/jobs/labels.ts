@@ -47,7 +47,8 @@ export function jobMessage(job: JobRunDetail): string {
   if (user !== null && isLive(job.state)) return t("jobs.cancellingBy", { user });
   if (user !== null && job.status === "CANCELED") return t("jobs.cancelledBy", { user });
   const last = job.attempts.at(-1);
-  const reason = last && !isLive(job.state) && job.status === "FAILED" ? inSentence(endReason(last)) : "";
+  const failed = job.state === "WAITING_FOR_RETRY" || (!isLive(job.state) && job.status === "FAILED");
+  const reason = last && failed ? inSentence(endReason(last)) : "";
   if (!last || !reason) return job.message.charAt(0).toUpperCase() + job.message.slice(1);
   const count = job.max_retries + 1;
   return count > 1 ? t("jobs.failedAfter", { n: last.number + 1, count, reason }) : t("jobs.failedOnce", { reason });
