@@ -87,3 +87,13 @@ def test_data_is_there_after_an_orderly_restart(server: Any) -> None:
     client.log_metric(run_id, "loss", 0.5, step=3)
     server.restart()
     assert client.get_run(run_id).data.metrics == {"loss": 0.5}
+
+
+@pytest.mark.parametrize(
+    "store", ["foo://x", "notaurl", "sqlite:////nonexistent/x.db", "sqlite:////etc/passwd"]
+)
+def test_an_unusable_store_is_one_sentence(tmp_path: Path, store: str) -> None:
+    """A database that cannot be opened is named, with the form that --store takes."""
+    error = _refused("--port", "0", "--data-dir", str(tmp_path / "data"), "--store", store)
+    assert "cannot be opened" in error
+    assert "--store" in error

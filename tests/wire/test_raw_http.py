@@ -252,6 +252,13 @@ def test_a_body_must_say_that_it_is_json(api: Any, content_type: str) -> None:
     assert "Content-Type" in refused(answer)
 
 
+def test_a_compressed_body_is_refused_by_its_header(api: Any) -> None:
+    """What would be read wrongly is refused, with the header named."""
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = httpx.post(f"{api.url}/api/2.0/mlflow/runs/create", content=b"{}", headers=headers)
+    assert "Content-Encoding" in refused(answer)
+
+
 def test_content_type_may_have_parameters(api: Any, run_id: str) -> None:
     """And any case."""
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}

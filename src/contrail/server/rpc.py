@@ -128,12 +128,18 @@ def parse_query(query: bytes) -> dict[str, list[str]]:
 
 
 def _check_content_type(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    found = False
     for name, value in headers:
         if name == b"content-type":
             if value.partition(b";")[0].strip().lower() != b"application/json":
                 raise InvalidParameterValue("Bad Request. Content-Type must be one of ['application/json'].")
-            return
-    raise InvalidParameterValue("Bad Request. Content-Type header is missing.")
+            found = True
+        elif name == b"content-encoding" and value.strip().lower() != b"identity":
+            raise InvalidParameterValue(
+                "Content-Encoding: send the body as it is; compressed bodies are not read"
+            )
+    if not found:
+        raise InvalidParameterValue("Bad Request. Content-Type header is missing.")
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:

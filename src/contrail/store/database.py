@@ -10,9 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from contrail.model.errors import ResourceConflict
+from contrail.model.errors import InvalidParameterValue, ResourceConflict
 from contrail.store import keys
 from contrail.store.tables import metadata
 from contrail.store.writer import Writer
@@ -50,9 +51,19 @@ class Database:
 
     @classmethod
     def open(cls, url: str, **options: Any) -> Database:
-        """Open `url`, bring its schema up to date and start the writer."""
-        database = cls(url, **options)
-        database.migrate()
+        """Open `url`, bring its schema up to date and start the writer.
+
+        Raises InvalidParameterValue when there is no usable database at `url`; ResourceConflict as `migrate`.
+        """
+        try:
+            database = cls(url, **options)
+            database.migrate()
+        except (SQLAlchemyError, ImportError) as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise InvalidParameterValue(
+                f"The database {_without_password(url)} cannot be opened: {reason}. "
+                "--store takes a URL such as sqlite:////data/contrail.db"
+            ) from None
         database.writer.start()
         return database
 
@@ -112,6 +123,13 @@ class Database:
             # A reader reads chunks and blocks, rows and their data in several queries of one moment.
             engine = engine.execution_options(isolation_level="REPEATABLE READ")
         return engine
+
+
+def _without_password(url: str) -> str:
+    try:
+        return make_url(url).render_as_string()
+    except SQLAlchemyError:
+        return f"'{url}'"
 
 
 def _forget(connection: Connection) -> None:
