@@ -152,7 +152,7 @@ def test_the_raw_download_is_byte_identical(bench, http):
     answer = httpx.get(f"{http}/job-runs/{attempt}/logs/download", params={"raw": "1", "node": "1"})
     assert answer.content == data
     assert (
-        answer.headers["content-disposition"] == f'attachment; filename="job-{attempt}-attempt-0-node-1.log"'
+        answer.headers["content-disposition"] == f'attachment; filename="job-{attempt}-attempt-1-node-1.log"'
     )
     assert httpx.get(f"{http}/job-runs/{attempt}/logs/download", params={"raw": "1"}).status_code == 400
 

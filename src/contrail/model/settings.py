@@ -48,7 +48,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("reader_threads", 8, "Threads that answer reading requests", "threads"),
     # metrics
     Setting(
-        "metric_block_compact_count", 256, "Uncompacted blocks of a run that start a compaction", "blocks"
+        "metric_block_compact_count", 2_048, "Uncompacted blocks of a run that start a compaction", "blocks"
     ),
     Setting("metric_chunk_points_max", 65_536, "Points in one compacted chunk", "points"),
     Setting("chart_buckets_max", 2_000, "Most buckets of one series in a chart answer", "buckets"),

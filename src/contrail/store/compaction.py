@@ -34,6 +34,7 @@ POINTS_AT_ONCE_MAX = 1_000_000  # bounds memory: 24 bytes each
 QUIET_S = 60.0
 QUIET_BLOCKS_MIN, QUIET_POINTS_MIN = 8, 1_000  # below both, blocks are as small as chunks would be
 SWEEP_INTERVAL_S = 1.0
+POINTS_CHUNKS = 4  # uncompacted points, in full chunks, that start a compaction: a reader decodes them all
 
 
 def compact(database: Database, run_pk: int, *, chunk_points_max: int = CHUNK_POINTS_MAX) -> int:
@@ -282,5 +283,7 @@ class Compactor:
         return [
             run_pk
             for run_pk, waiting in self._waiting.items()
-            if waiting.blocks >= self._blocks_max or waiting.changed_s <= quiet_since
+            if waiting.blocks >= self._blocks_max
+            or waiting.points >= POINTS_CHUNKS * self._chunk_points_max
+            or waiting.changed_s <= quiet_since
         ]

@@ -99,7 +99,7 @@ class _Handlers:
         asked = _Asked(request)
         source = await run_in_threadpool(self._source, request, asked)
         wanted = asked.filter
-        name = f"job-{source.job_run_id}-attempt-{source.number}"
+        name = f"job-{source.job_run_id}-attempt-{source.number + 1}"
         if wanted.node is not None:
             name += f"-node-{wanted.node}"
         if asked.raw:
