@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -18,10 +18,13 @@ from sqlalchemy import (
     bindparam,
     literal_column,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 T = TypeVar("T")
-Insert = sqlite.Insert | postgresql.Insert
+Insert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 # Values in one IN list; SQLite allows 32,766 bound values in a statement.
 IN_LIST_MAX = 5_000
@@ -29,7 +32,11 @@ IN_LIST_MAX = 5_000
 
 def insert_into(dialect: str, table: Table) -> Insert:
     """An INSERT that knows ON CONFLICT in the given dialect (both spell it the same)."""
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # a laptop need not load it
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
