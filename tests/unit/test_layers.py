@@ -19,7 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "series": {"model"},
     "blobs": {"model", "wire"},
     "store": {"model", "series"},
-    "logs": {"model", "wire", "store", "blobs"},
+    "logs": {"model", "wire", "store", "blobs", "series"},
     "access": {"model", "wire", "store"},
     "tracking": {"model", "wire", "store", "series", "blobs", "access"},
     "engines": {"model"},

@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, build_opener
 
 from contrail.client.http import ServerUnreachable
 from contrail.model.errors import InvalidParameterValue
@@ -24,9 +22,6 @@ START_MAX_S = 30.0
 HEALTH_MAX_S = 3.0
 _POLL_S = 0.05
 _LOG_TAIL_LINES = 3
-
-# no proxy: these addresses are on this machine
-_opener = build_opener(ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +73,13 @@ def running_address(data_dir: Path) -> str | None:
 
 def healthy(address: str) -> bool:
     """Whether a server answers there."""
+    from urllib.request import ProxyHandler, build_opener  # slow to load, and a server itself asks nobody
+
+    no_proxy = build_opener(ProxyHandler({}))  # these addresses are on this machine
     try:
-        with _opener.open(f"{address}/health", timeout=HEALTH_MAX_S) as answer:
+        with no_proxy.open(f"{address}/health", timeout=HEALTH_MAX_S) as answer:
             return bool(answer.status == 200)
-    except (HTTPError, URLError, OSError, ValueError):
+    except (OSError, ValueError):  # also urllib's own errors, which are OSErrors
         return False
 
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import re2
 
 from contrail.logs.levels import HEAD_BYTES, SUSPICIOUS, LevelParser
 from contrail.model.logs import Level, LogPiece
+from contrail.series.numpy_later import np
 
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 
 JOINED = 1  # flag: belongs to the line before (traceback)
 UNTERMINATED = 2  # flag: no newline follows: the end of the log, or a line of more than LINE_SPLIT_BYTES

@@ -10,13 +10,13 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import re2
 
 from contrail.logs.indexer import Ints
 from contrail.logs.segments import Lines, Segment, clean
 from contrail.model.errors import InvalidParameterValue
 from contrail.model.logs import ALL_LEVELS, Level
+from contrail.series.numpy_later import np
 
 _PREFIX = "(?m)"  # `^` and `$` mean the ends of a line
 PATTERN_MAX = 4096  # characters of a search

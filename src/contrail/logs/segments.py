@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 import zstandard
 
 from contrail.logs.indexer import Index, Ints
 from contrail.logs.levels import ANSI
 from contrail.model.errors import InternalError
 from contrail.model.logs import Level, LogChunk
+from contrail.series.numpy_later import np
 
 _MAGIC, _VERSION = b"CTLG", 1
 _HEADER = struct.Struct("<4sHHIII")  # magic, version, reserved, lines, bytes of the index, bytes of the text

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from contrail.logs.query import LogFilter
 from contrail.logs.segments import Segment
 from contrail.logs.streams import View
 from contrail.model.logs import ALL_LEVELS, Level, LogSource
+from contrail.series.numpy_later import np
 from contrail.wire.logs import LogStats, NodeStats
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 BUCKETS_MAX = 2000
 

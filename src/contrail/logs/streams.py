@@ -10,12 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from contrail.logs import segments as parts
 from contrail.logs.indexer import Index, Indexer, OpenLine
 from contrail.logs.segments import Segment
 from contrail.model.logs import LogChunk, LogPiece, LogSource, LogStream
+from contrail.series.numpy_later import np
 from contrail.store import logs as stored
 from contrail.store.database import Database
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import zstandard
 
+from contrail.series.numpy_later import np
 from contrail.series.points import Points
 
 if TYPE_CHECKING:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from contrail.series.numpy_later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 Mark = tuple[float, str, int]
 

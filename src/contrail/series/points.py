@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+from contrail.series.numpy_later import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 Order = Literal["timestamp", "step"]
-Select = NDArray[np.bool_] | NDArray[np.int64] | NDArray[np.intp] | slice
+Select: TypeAlias = "NDArray[np.bool_] | NDArray[np.int64] | NDArray[np.intp] | slice"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import logging
 import signal
@@ -37,6 +38,8 @@ def serve(settings: Settings, say: Callable[[str], None] = print) -> None:
         address = _address(listener)
         services = Services.open(settings, server_address=lambda: address)
         _outlive_signals()
+        gc.freeze()  # what was loaded stays: it need not be looked at again
+        gc.enable()
         try:
             services.start()
             server = _Server(

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlalchemy import Connection, func, select
 
 from contrail.series.buckets import Floats, thin
+from contrail.series.numpy_later import np
 from contrail.series.points import Order, Points, concatenate, empty
 from contrail.store import keys as metric_keys
 from contrail.store import points

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from contrail.series import blocks, chunks
+from contrail.series.numpy_later import np
 from contrail.series.points import Order, Points, concatenate, empty, ordered
 from contrail.store import keys
 from contrail.store.dialect import Prepared, tuples
