@@ -127,8 +127,24 @@ class LiveServer:
         """End the server and every agent of its data folder."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
-        for record in self.data_dir.glob("attempts/*/node_*/agent.json"):
-            _end_agent(record)
+        _end_agents(self.data_dir)
+
+
+def _end_agents(data_dir: Path) -> None:
+    """Agents outlive their server to deliver what they hold; a test's agents have nobody to deliver to."""
+    for record in data_dir.glob("attempts/*/node_*/agent.json"):
+        _end_agent(record)
+
+
+@pytest.fixture
+def stop_started() -> Callable[[Path], None]:
+    """Ends the server that a command started on a data folder, and its agents."""
+
+    def stop(data_dir: Path) -> None:
+        os.kill(int(json.loads((data_dir / "server.json").read_text())["pid"]), signal.SIGTERM)
+        _end_agents(data_dir)
+
+    return stop
 
 
 def _end_agent(record: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import threading
 import time
@@ -301,7 +299,7 @@ def test_long_output_is_complete(cli: Any) -> None:
     assert len(cli.inside("logs", job_run_id, "--tail", "30000").out.splitlines()) == 30_000
 
 
-def test_run_starts_a_local_server(contrail: Any) -> None:
+def test_run_starts_a_local_server(contrail: Any, stop_started: Callable[[Path], None]) -> None:
     """With no server anywhere `run` starts one and says so; the next command finds it."""
     file = contrail.workload("echo hi", name="local.yaml")
     contrail.environ["CONTRAIL_PORT"] = "0"
@@ -316,11 +314,12 @@ def test_run_starts_a_local_server(contrail: Any) -> None:
         assert "Starting a Contrail server" not in second.err
         assert len(contrail.inside("list", "--all-status", "-o", "json").data["runs"]) == 2
     finally:
-        pid = json.loads((data_dir / "server.json").read_text())["pid"]
-        os.kill(pid, signal.SIGTERM)
+        stop_started(data_dir)
 
 
-def test_two_runs_at_once_share_one_started_server(contrail: Any) -> None:
+def test_two_runs_at_once_share_one_started_server(
+    contrail: Any, stop_started: Callable[[Path], None]
+) -> None:
     """Two submissions that both find no server end up on the same one."""
     file = contrail.workload("echo hi", name="both.yaml")
     contrail.environ["CONTRAIL_PORT"] = "0"
@@ -335,5 +334,4 @@ def test_two_runs_at_once_share_one_started_server(contrail: Any) -> None:
         assert [answer.code for answer in answers] == [0, 0], answers
         assert len(contrail.inside("list", "--all-status", "-o", "json").data["runs"]) == 2
     finally:
-        pid = json.loads((data_dir / "server.json").read_text())["pid"]
-        os.kill(pid, signal.SIGTERM)
+        stop_started(data_dir)

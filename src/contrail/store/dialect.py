@@ -129,8 +129,8 @@ class Prepared:
         self._compiled: dict[str, tuple[str, tuple[int, ...] | None]] = {}
 
     def execute(self, connection: Connection, values: tuple[Any, ...]) -> CursorResult[Any]:
-        """Run it once."""
-        return self._run(connection, values)
+        """Run it once; rows have names and types."""
+        return connection.exec_driver_sql(*self._bound(connection, values))
 
     def rows(self, connection: Connection, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Run it once; all rows as the driver gives them."""
@@ -155,9 +155,6 @@ class Prepared:
             return count
         finally:
             cursor.close()
-
-    def _run(self, connection: Connection, values: Any) -> CursorResult[Any]:
-        return connection.exec_driver_sql(*self._bound(connection, values))
 
     def _bound(self, connection: Connection, values: Any) -> tuple[str, Any]:
         """The statement's text, and the values as this driver wants them: by name, or in its own order."""

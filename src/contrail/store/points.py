@@ -124,7 +124,7 @@ def _describe(connection: Connection, run_pk: int, key_id: int | None = None) ->
 
 def read(connection: Connection, chunk: Chunk) -> Points:
     """The points of a chunk."""
-    return chunks.decode(_CHUNK_DATA.execute(connection, (chunk.pk,)).scalar_one())
+    return chunks.decode(_CHUNK_DATA.rows(connection, (chunk.pk,))[0][0])
 
 
 def uncompacted(connection: Connection, run_pk: int) -> dict[int, Points]:
