@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 START_S = 30
@@ -132,8 +133,10 @@ class LiveServer:
 
 def _end_agents(data_dir: Path) -> None:
     """Agents outlive their server to deliver what they hold; a test's agents have nobody to deliver to."""
-    for record in data_dir.glob("attempts/*/node_*/agent.json"):
-        _end_agent(record)
+    for process in psutil.process_iter(["cmdline"]):
+        command = process.info["cmdline"] or [""]
+        if "contrail.agent" in command and command[-1].startswith(f"{data_dir}/"):
+            process.terminate()
 
 
 @pytest.fixture
@@ -141,20 +144,12 @@ def stop_started() -> Callable[[Path], None]:
     """Ends the server that a command started on a data folder, and its agents."""
 
     def stop(data_dir: Path) -> None:
-        os.kill(int(json.loads((data_dir / "server.json").read_text())["pid"]), signal.SIGTERM)
+        server = psutil.Process(int(json.loads((data_dir / "server.json").read_text())["pid"]))
+        server.terminate()
+        server.wait(timeout=30)  # until then it may start another agent
         _end_agents(data_dir)
 
     return stop
-
-
-def _end_agent(record: Path) -> None:
-    pid = int(json.loads(record.read_text())["pid"])
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return
-    if str(record.parent).encode() in command:  # never a process that merely reuses the number
-        os.kill(pid, signal.SIGTERM)
 
 
 def _server_environment() -> dict[str, str]:
